@@ -51,32 +51,32 @@ if TYPE_CHECKING:
     from germane.kinds.archive.handle import EarlierMessages
     from germane.kinds.archive.outline import OutlinePage
     from germane.kinds.archive.value import KeptSummary
-    from germane.kinds.blocks.handle import MemoryBlocks as AwaitedMemoryBlocks
+    from germane.kinds.blocks.handle import AgentBlocks as AwaitedAgentBlocks
     from germane.kinds.blocks.mutation import Mutation
     from germane.kinds.blocks.permission import ConsentRequest, Share
     from germane.kinds.blocks.schema import Schema
     from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
-    from germane.kinds.documents.handle import Documents as AwaitedDocuments
+    from germane.kinds.documents.handle import AgentDocuments as AwaitedAgentDocuments
     from germane.kinds.documents.handle import FolderIngested
     from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
-    from germane.kinds.events.handle import EventLog as AwaitedEventLog
+    from germane.kinds.events.handle import AgentEvents as AwaitedAgentEvents
     from germane.kinds.events.reads import MessagePage, SessionPage
     from germane.kinds.events.value import Event, EventPage, NewEvent, Recorded
-    from germane.kinds.graph.handle import KnownGraph as AwaitedKnownGraph
+    from germane.kinds.graph.handle import AgentGraph as AwaitedAgentGraph
     from germane.kinds.graph.handle import Patterns as AwaitedPatterns
     from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
     from germane.kinds.keys.handle import Keyring as AwaitedKeyring
     from germane.kinds.keys.value import Grant, Key, NewKey, Right
     from germane.kinds.memories.conflicts import Contradiction
     from germane.kinds.memories.forgetting import Audit
-    from germane.kinds.memories.handle import Recollections as AwaitedRecollections
+    from germane.kinds.memories.handle import AgentMemories as AwaitedAgentMemories
     from germane.kinds.memories.reads import Page
     from germane.kinds.memories.value import Memory, Receipt
     from germane.kinds.profile.handle import ProfileView
     from germane.kinds.profile.reads import Mark
+    from germane.kinds.tasks.handle import AgentTasks as AwaitedAgentTasks
     from germane.kinds.tasks.handle import Artifacts
     from germane.kinds.tasks.handle import Delegations as AwaitedDelegations
-    from germane.kinds.tasks.handle import TaskStack as AwaitedTaskStack
     from germane.kinds.tasks.value import Mode, TaskBranch, TaskCheckpoint, TaskFrame
     from germane.search.relevance import Relevance
     from germane.settings.settings import Settings
@@ -95,18 +95,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "AgentBlocks",
+    "AgentDocuments",
+    "AgentEvents",
+    "AgentGraph",
     "AgentHistory",
+    "AgentMemories",
+    "AgentTasks",
     "Delegation",
     "Delegations",
-    "Documents",
-    "EventLog",
     "Germane",
     "Keyring",
-    "KnownGraph",
-    "MemoryBlocks",
     "Patterns",
-    "Recollections",
-    "TaskStack",
 ]
 
 
@@ -288,34 +288,34 @@ class Agent(BlockingAgent):
     """As `germane.api.agent.Agent`."""
 
     @cached_property
-    def memories(self) -> Recollections:
+    def memories(self) -> AgentMemories:
         """The memories, to read and correct."""
-        return Recollections(self._awaited.memories, self._loop)
+        return AgentMemories(self._awaited.memories, self._loop)
 
     @cached_property
-    def blocks(self) -> MemoryBlocks:
+    def blocks(self) -> AgentBlocks:
         """The memory blocks."""
-        return MemoryBlocks(self._awaited.blocks, self._loop)
+        return AgentBlocks(self._awaited.blocks, self._loop)
 
     @cached_property
-    def documents(self) -> Documents:
+    def documents(self) -> AgentDocuments:
         """The documents."""
-        return Documents(self._awaited.documents, self._loop)
+        return AgentDocuments(self._awaited.documents, self._loop)
 
     @cached_property
-    def events(self) -> EventLog:
+    def events(self) -> AgentEvents:
         """What the agent did."""
-        return EventLog(self._awaited.events, self._loop)
+        return AgentEvents(self._awaited.events, self._loop)
 
     @cached_property
-    def graph(self) -> KnownGraph:
+    def graph(self) -> AgentGraph:
         """The people, places and things, and how they relate."""
-        return KnownGraph(self._awaited.graph, self._loop)
+        return AgentGraph(self._awaited.graph, self._loop)
 
     @cached_property
-    def tasks(self) -> TaskStack:
+    def tasks(self) -> AgentTasks:
         """The stack of tasks."""
-        return TaskStack(self._awaited.tasks, self._loop)
+        return AgentTasks(self._awaited.tasks, self._loop)
 
     @cached_property
     def delegations(self) -> Delegations:
@@ -775,10 +775,10 @@ class Agent(BlockingAgent):
         return self._loop.call(self._awaited.restore, lines, into=into, skip_conflicts=skip_conflicts)
 
 
-class Recollections(BlockingTwin):
-    """As `germane.kinds.memories.handle.Recollections`."""
+class AgentMemories(BlockingTwin):
+    """As `germane.kinds.memories.handle.AgentMemories`."""
 
-    _awaited: AwaitedRecollections
+    _awaited: AwaitedAgentMemories
 
     def get(self, id: str) -> Memory:
         """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
@@ -809,10 +809,10 @@ class Recollections(BlockingTwin):
         return self._loop.call(self._awaited.history, id)
 
 
-class MemoryBlocks(BlockingTwin):
-    """As `germane.kinds.blocks.handle.MemoryBlocks`."""
+class AgentBlocks(BlockingTwin):
+    """As `germane.kinds.blocks.handle.AgentBlocks`."""
 
-    _awaited: AwaitedMemoryBlocks
+    _awaited: AwaitedAgentBlocks
 
     def create(
         self,
@@ -1030,10 +1030,10 @@ class MemoryBlocks(BlockingTwin):
         return self._loop.call(self._awaited.delete_entry, id, by=by, reason=reason)
 
 
-class Documents(BlockingTwin):
-    """As `germane.kinds.documents.handle.Documents`."""
+class AgentDocuments(BlockingTwin):
+    """As `germane.kinds.documents.handle.AgentDocuments`."""
 
-    _awaited: AwaitedDocuments
+    _awaited: AwaitedAgentDocuments
 
     def ingest(
         self,
@@ -1112,10 +1112,10 @@ class Documents(BlockingTwin):
         return self._loop.call(self._awaited.forget, source, agent_wide=agent_wide, dry_run=dry_run, by=by, reason=reason)
 
 
-class EventLog(BlockingTwin):
-    """As `germane.kinds.events.handle.EventLog`."""
+class AgentEvents(BlockingTwin):
+    """As `germane.kinds.events.handle.AgentEvents`."""
 
-    _awaited: AwaitedEventLog
+    _awaited: AwaitedAgentEvents
 
     def record(
         self,
@@ -1202,10 +1202,10 @@ class EventLog(BlockingTwin):
         return self._loop.call(self._awaited.highlights, sessions, session=session, task=task, limit=limit)
 
 
-class KnownGraph(BlockingTwin):
-    """As `germane.kinds.graph.handle.KnownGraph`."""
+class AgentGraph(BlockingTwin):
+    """As `germane.kinds.graph.handle.AgentGraph`."""
 
-    _awaited: AwaitedKnownGraph
+    _awaited: AwaitedAgentGraph
 
     @cached_property
     def patterns(self) -> Patterns:
@@ -1355,10 +1355,10 @@ class Patterns(BlockingTwin):
         return self._loop.call(self._awaited.apply_result, id, succeeded)
 
 
-class TaskStack(BlockingTwin):
-    """As `germane.kinds.tasks.handle.TaskStack`."""
+class AgentTasks(BlockingTwin):
+    """As `germane.kinds.tasks.handle.AgentTasks`."""
 
-    _awaited: AwaitedTaskStack
+    _awaited: AwaitedAgentTasks
 
     def push(
         self, goal: str, *, session: str | None = None, sensitivity: str = "private", provenance: Provenance | None = None

@@ -11,7 +11,7 @@ import pytest
 
 from germane import Conflict, Germane, InvalidInput, NotFound, NotPermitted, Stale
 from germane.kinds.blocks import revision
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import AppendText, InsertLines, PushItem, ReplaceText, SetField, SetText
 from germane.kinds.blocks.value import Block
 from germane_testing.builders import Hashed, question
@@ -26,11 +26,11 @@ async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
 
 
 @pytest.fixture
-def blocks(germane: Germane) -> MemoryBlocks:
+def blocks(germane: Germane) -> AgentBlocks:
     return germane.agent("x").blocks
 
 
-async def texts(blocks: MemoryBlocks, words: str) -> list[str]:
+async def texts(blocks: AgentBlocks, words: str) -> list[str]:
     """What a search of the archive finds by its words alone."""
     asked = question(words, kinds=("entry", "archival"))
     found = await blocks._store.blocks.search(asked, 9, keywords=True, vectors=False, wait=True)
@@ -38,7 +38,7 @@ async def texts(blocks: MemoryBlocks, words: str) -> list[str]:
 
 
 @pytest.mark.requirement("BLK-1", "BLK-2")
-async def test_a_block_is_made_read_edited_and_listed(blocks: MemoryBlocks) -> None:
+async def test_a_block_is_made_read_edited_and_listed(blocks: AgentBlocks) -> None:
     """Labels sorted, by type; each edit is one version."""
     made = await blocks.create("persona", text="I am calm", type="core", description="who I am")
     assert (made.version, made.text, made.agent, made.granted) == (0, "I am calm", "x", "read_write")
@@ -57,7 +57,7 @@ async def test_a_block_is_made_read_edited_and_listed(blocks: MemoryBlocks) -> N
         await blocks.show_version("persona", 9)
 
 
-async def test_several_mutations_are_made_together_or_not_at_all(blocks: MemoryBlocks) -> None:
+async def test_several_mutations_are_made_together_or_not_at_all(blocks: AgentBlocks) -> None:
     """What the first would have done isn't there where the second doesn't fit."""
     await blocks.create("notes", text="one")
     with pytest.raises(InvalidInput):
@@ -68,7 +68,7 @@ async def test_several_mutations_are_made_together_or_not_at_all(blocks: MemoryB
 
 
 @pytest.mark.requirement("BLK-1")
-async def test_a_block_over_its_limit_is_refused_with_by_how_much(blocks: MemoryBlocks) -> None:
+async def test_a_block_over_its_limit_is_refused_with_by_how_much(blocks: AgentBlocks) -> None:
     """At creation, for an edit, and for a lower limit."""
     with pytest.raises(InvalidInput, match="would have 11 characters, 10 are allowed: 1 too many"):
         await blocks.create("notes", text="x" * 11, limit=10)
@@ -82,7 +82,7 @@ async def test_a_block_over_its_limit_is_refused_with_by_how_much(blocks: Memory
 
 
 @pytest.mark.requirement("BLK-2", "BLK-4")
-async def test_two_editors_from_one_reading_are_both_there_or_the_second_is_told(blocks: MemoryBlocks) -> None:
+async def test_two_editors_from_one_reading_are_both_there_or_the_second_is_told(blocks: AgentBlocks) -> None:
     """Without a precondition the later text stays; with `base` both edits are there; with `if_hash` the second is refused, as
     is with `base` what depends on positions."""
     read = await blocks.create("notes", text="red green blue")
@@ -125,7 +125,7 @@ async def test_undo_and_redo_survive_a_restart(tmp_path: Path) -> None:
         assert [version.undone for version in await blocks.history("notes")].count(True) == 3
 
 
-async def test_an_undo_takes_back_one_edit_and_keeps_the_others(blocks: MemoryBlocks) -> None:
+async def test_an_undo_takes_back_one_edit_and_keeps_the_others(blocks: AgentBlocks) -> None:
     """Counters are exact."""
     fields = [{"name": "visits", "type": "counter"}, {"name": "name"}]
     await blocks.create("facts", schema={"type": "map", "fields": fields})
@@ -138,7 +138,7 @@ async def test_an_undo_takes_back_one_edit_and_keeps_the_others(blocks: MemoryBl
 
 
 @pytest.mark.requirement("BLK-2")
-async def test_a_deleted_block_frees_its_label_and_can_be_restored(blocks: MemoryBlocks) -> None:
+async def test_a_deleted_block_frees_its_label_and_can_be_restored(blocks: AgentBlocks) -> None:
     """By its id, where the label is free."""
     old = await blocks.create("notes", text="old")
     with pytest.raises(Conflict):
@@ -162,7 +162,7 @@ async def test_a_deleted_block_frees_its_label_and_can_be_restored(blocks: Memor
 
 
 @pytest.mark.requirement("BLK-2", "BLK-7")
-async def test_the_archive_stays_right(blocks: MemoryBlocks) -> None:
+async def test_the_archive_stays_right(blocks: AgentBlocks) -> None:
     """After an edit, an undo, a redo, another schema, another type, a deletion and a restoration."""
     block = await blocks.create("notes", text="green tank", type="archival")
     assert await texts(blocks, "tank") == ["green tank"]
@@ -216,7 +216,7 @@ async def test_archival_entries_are_kept_found_and_deleted(germane: Germane) -> 
 
 
 @pytest.mark.requirement("BLK-2")
-async def test_another_schema_takes_what_fits_or_says_what_doesnt(blocks: MemoryBlocks) -> None:
+async def test_another_schema_takes_what_fits_or_says_what_doesnt(blocks: AgentBlocks) -> None:
     """Edits before it can't be undone; the lines that are shown of a text can change without that."""
     await blocks.create("notes", text="one\ntwo")
     await blocks.append("notes", "\nthree")
@@ -278,7 +278,7 @@ async def test_nobody_sees_or_changes_anothers_blocks(germane: Germane) -> None:
     assert [one.text for one in await anna.list()] == ["canary", "hers", "for all"]
 
 
-async def test_secrets_are_redacted_in_blocks_and_entries(blocks: MemoryBlocks) -> None:
+async def test_secrets_are_redacted_in_blocks_and_entries(blocks: AgentBlocks) -> None:
     """By the policy that germane was opened with; the result counts them."""
     made = await blocks.create("keys", text="the AWS key is AKIAIOSFODNN7EXAMPLE")
     assert "AKIA" not in made.text
@@ -381,7 +381,7 @@ async def test_two_processes_converge_and_tell_their_listeners(tmp_path: Path) -
         second.subscribe(told.append)
         await first.create("list", schema="list")
 
-        async def push(blocks: MemoryBlocks, name: str) -> None:
+        async def push(blocks: AgentBlocks, name: str) -> None:
             for number in range(20):
                 await blocks.edit("list", PushItem(value=f"{name}{number}"))
 
@@ -397,7 +397,7 @@ async def test_two_processes_converge_and_tell_their_listeners(tmp_path: Path) -
         assert (told[-1].version, "last" in told[-1].text) == (41, True)
 
 
-async def test_an_absent_extra_says_what_to_install(blocks: MemoryBlocks, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_absent_extra_says_what_to_install(blocks: AgentBlocks, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading needs no document, and so works without it."""
     import sys
 

@@ -15,7 +15,7 @@ import pytest
 from germane import Conflict, Filters, Germane, InvalidInput, UnknownName
 from germane.extraction.archetypes.findings import Findings, RecordedEvent
 from germane.extraction.archetypes.value import Archetype, ContextWeights
-from germane.kinds.events.handle import EventLog
+from germane.kinds.events.handle import AgentEvents
 from germane.kinds.events.value import Event, NewEvent
 from germane.kinds.graph.reads import CausalChain, MatchingPatterns, SalientEntities
 from germane.kinds.graph.value import EntityFinding
@@ -32,7 +32,7 @@ async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
 
 
 @pytest.fixture
-def events(germane: Germane) -> EventLog:
+def events(germane: Germane) -> AgentEvents:
     return germane.agent("x").events
 
 
@@ -44,7 +44,7 @@ def finds(*names: str) -> Archetype:
 
 
 @pytest.mark.requirement("GRAPH-1")
-async def test_an_event_is_stored_as_it_was_given(events: EventLog) -> None:
+async def test_an_event_is_stored_as_it_was_given(events: AgentEvents) -> None:
     """Type, wording, outcome, task, time, the caller's id and the content come back."""
     content = {"command": "make", "stdout": "ok"}
     done = await events.record("shell_exec", content, session="s", outcome="success", task="t", at=NOON, id="e1")
@@ -55,7 +55,7 @@ async def test_an_event_is_stored_as_it_was_given(events: EventLog) -> None:
     assert found.typed
 
 
-async def test_the_same_id_is_the_same_event(events: EventLog) -> None:
+async def test_the_same_id_is_the_same_event(events: AgentEvents) -> None:
     """Sent again it is found; with another content or outcome it raises `Conflict`, and nothing is written."""
     first = await events.record("decision", "use SQLite", session="s", id="d")
     again = await events.record("decision", "use SQLite", session="s", id="d")
@@ -66,7 +66,7 @@ async def test_the_same_id_is_the_same_event(events: EventLog) -> None:
     assert len((await events.list()).events) == 1
 
 
-async def test_many_writers_at_once_store_each_id_once(events: EventLog) -> None:
+async def test_many_writers_at_once_store_each_id_once(events: AgentEvents) -> None:
     """Eight calls with the same ids, and others beside them."""
     batch = [{"type": "note", "content": f"n{n}", "id": f"i{n}"} for n in range(40)]
     results = await asyncio.gather(*(events.record_many(batch, session="s") for _ in range(8)))
@@ -93,7 +93,7 @@ async def test_messages_are_recorded_beside_events_as_before(germane: Germane) -
     assert (stats.messages, stats.events) == (10, 50)
 
 
-async def test_events_out_of_order_are_listed_by_their_time(events: EventLog) -> None:
+async def test_events_out_of_order_are_listed_by_their_time(events: AgentEvents) -> None:
     """Pages go back in time, whatever the order in which the events came."""
     for hour in (3, 1, 2):
         await events.record("note", f"at {hour}", session="s", at=NOON + timedelta(hours=hour))
@@ -103,7 +103,7 @@ async def test_events_out_of_order_are_listed_by_their_time(events: EventLog) ->
     assert rest.cursor is None
 
 
-async def test_a_listing_narrows_by_type_task_and_time(events: EventLog) -> None:
+async def test_a_listing_narrows_by_type_task_and_time(events: AgentEvents) -> None:
     """Each filter by itself."""
     await events.record("error", "boom", session="a", task="t1", at=NOON)
     await events.record("note", "fine", session="b", task="t2", at=NOON + timedelta(days=1))
@@ -149,14 +149,14 @@ async def test_searches_find_events_within_their_task_and_type(germane: Germane)
         ({"content": "x"}, "lacks its type"),
     ],
 )
-async def test_what_can_not_be_stored_is_refused_with_the_reason(events: EventLog, given: dict[str, Any], said: str) -> None:
+async def test_what_can_not_be_stored_is_refused_with_the_reason(events: AgentEvents, given: dict[str, Any], said: str) -> None:
     """Before anything of the call is written."""
     with pytest.raises(InvalidInput, match=said):
         await events.record_many([{"type": "note"}, given], session="s")
     assert (await events.list()).events == ()
 
 
-async def test_a_deep_or_circular_content_is_refused(events: EventLog) -> None:
+async def test_a_deep_or_circular_content_is_refused(events: AgentEvents) -> None:
     """It has a limit of nesting."""
     content: dict[str, Any] = {}
     content["again"] = content
@@ -189,7 +189,7 @@ async def test_another_scope_sees_neither_event_nor_id(germane: Germane) -> None
 
 
 @pytest.mark.requirement("GRAPH-4")
-async def test_an_extractor_that_fails_takes_nothing_else_along(events: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_extractor_that_fails_takes_nothing_else_along(events: AgentEvents, caplog: pytest.LogCaptureFixture) -> None:
     """The event and what the others found are stored; the failure is in the result and in the log, without content."""
 
     def fails(event: Event, before: Sequence[Event]) -> Findings:
@@ -209,7 +209,7 @@ async def test_an_extractor_that_fails_takes_nothing_else_along(events: EventLog
 
 
 @pytest.mark.requirement("GRAPH-4")
-async def test_a_hook_may_change_or_refuse_an_event(events: EventLog) -> None:
+async def test_a_hook_may_change_or_refuse_an_event(events: AgentEvents) -> None:
     """Plain or to be awaited; what is refused is named in the result and isn't stored."""
 
     async def tidy(new: NewEvent) -> NewEvent | None:
@@ -224,7 +224,7 @@ async def test_a_hook_may_change_or_refuse_an_event(events: EventLog) -> None:
     assert len((await events.list()).events) == 1
 
 
-async def test_a_hook_before_that_fails_lets_nothing_through(events: EventLog) -> None:
+async def test_a_hook_before_that_fails_lets_nothing_through(events: AgentEvents) -> None:
     """It may be what keeps secrets out: its exception reaches the caller, and nothing is stored."""
 
     def broken(new: NewEvent) -> NewEvent:
@@ -237,7 +237,7 @@ async def test_a_hook_before_that_fails_lets_nothing_through(events: EventLog) -
     assert (await events.list()).events == ()
 
 
-async def test_a_hook_after_that_fails_loses_nothing(events: EventLog, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_hook_after_that_fails_loses_nothing(events: AgentEvents, caplog: pytest.LogCaptureFixture) -> None:
     """The event is stored, the others are called, and the log says which hook failed."""
     told = list[RecordedEvent]()
 
@@ -254,7 +254,7 @@ async def test_a_hook_after_that_fails_loses_nothing(events: EventLog, caplog: p
 
 
 async def test_an_unknown_archetype_is_refused_with_those_that_are_known(
-    tmp_path: Path, events: EventLog, germane: Germane
+    tmp_path: Path, events: AgentEvents, germane: Germane
 ) -> None:
     """In a call, for an agent, and on opening."""
     with pytest.raises(UnknownName, match="coding, research, support"):
@@ -328,7 +328,7 @@ async def test_messages_name_entities_where_that_is_asked_for(tmp_path: Path) ->
             assert len(names) == len(found)
 
 
-async def test_highlights_tell_the_story_of_a_session(events: EventLog) -> None:
+async def test_highlights_tell_the_story_of_a_session(events: AgentEvents) -> None:
     """Not what was only read; within the limit of each session."""
     for type, content, outcome in (
         ("file_read", "a.py", ""),

@@ -10,7 +10,7 @@ import pytest
 
 from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Settings
 from germane.clock import Clock
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
@@ -40,20 +40,20 @@ async def germane(tmp_path: Path, watch: Watch) -> AsyncIterator[Germane]:
 
 
 @pytest.fixture
-async def blocks(germane: Germane) -> MemoryBlocks:
+async def blocks(germane: Germane) -> AgentBlocks:
     blocks = germane.agent("x").blocks
     await blocks.create("persona", text="calm", permission="human")
     return blocks
 
 
-async def request(blocks: MemoryBlocks, text: str = "!", label: str = "persona") -> str:
+async def request(blocks: AgentBlocks, text: str = "!", label: str = "persona") -> str:
     """The id of the request that an edit makes."""
     with pytest.raises(ConsentNeeded) as refused:
         await blocks.append(label, text)
     return refused.value.request
 
 
-async def test_an_approved_edit_is_made_once(blocks: MemoryBlocks) -> None:
+async def test_an_approved_edit_is_made_once(blocks: AgentBlocks) -> None:
     """It is asked for once however often it is tried; the approval is used up by the edit."""
     id = await request(blocks)
     assert await request(blocks) == id
@@ -69,14 +69,14 @@ async def test_an_approved_edit_is_made_once(blocks: MemoryBlocks) -> None:
     assert len(await blocks.consents(pending=False)) == 2
 
 
-async def test_an_approval_once_is_good_for_that_edit_alone(blocks: MemoryBlocks) -> None:
+async def test_an_approval_once_is_good_for_that_edit_alone(blocks: AgentBlocks) -> None:
     """Another text isn't what was agreed to."""
     await blocks.approve(await request(blocks, "good"))
     await request(blocks, "bad")
     assert (await blocks.append("persona", "good")).text == "calmgood"
 
 
-async def test_an_approval_can_last_for_a_time_or_for_the_block(blocks: MemoryBlocks, watch: Watch) -> None:
+async def test_an_approval_can_last_for_a_time_or_for_the_block(blocks: AgentBlocks, watch: Watch) -> None:
     """Every edit of the content by the same agent, undo included, and none on other blocks."""
     await blocks.approve(await request(blocks), 60)
     await blocks.append("persona", "a")
@@ -90,7 +90,7 @@ async def test_an_approval_can_last_for_a_time_or_for_the_block(blocks: MemoryBl
 
 
 @pytest.mark.parametrize("scope", ["block", 60])
-async def test_who_approves_an_edit_hasnt_given_the_block_away(blocks: MemoryBlocks, scope: str | float) -> None:
+async def test_who_approves_an_edit_hasnt_given_the_block_away(blocks: AgentBlocks, scope: str | float) -> None:
     """An approval for a time or for the block covers what rules the block (delete, share, permission) only where that was asked
     for: also where an edit and such an operation come together."""
     await blocks.approve(await request(blocks), scope)
@@ -111,7 +111,7 @@ async def test_who_approves_an_edit_hasnt_given_the_block_away(blocks: MemoryBlo
     assert (await blocks.delete("persona")).deleted_at is not None
 
 
-async def test_an_answer_is_idempotent_and_final(blocks: MemoryBlocks) -> None:
+async def test_an_answer_is_idempotent_and_final(blocks: AgentBlocks) -> None:
     """The same answer changes nothing, another one is refused."""
     id = await request(blocks)
     first = await blocks.approve(id, 60)
@@ -126,7 +126,7 @@ async def test_an_answer_is_idempotent_and_final(blocks: MemoryBlocks) -> None:
         await blocks.approve(denied)
 
 
-async def request_after(blocks: MemoryBlocks, _: str) -> str:
+async def request_after(blocks: AgentBlocks, _: str) -> str:
     """A request on a block of its own."""
     await blocks.create("second", text="s", permission="partner")
     with pytest.raises(ConsentNeeded, match="partner"):
@@ -134,7 +134,7 @@ async def request_after(blocks: MemoryBlocks, _: str) -> str:
     return (await blocks.consents())[0].id
 
 
-async def test_a_denied_edit_isnt_asked_for_again_at_once(blocks: MemoryBlocks, watch: Watch) -> None:
+async def test_a_denied_edit_isnt_asked_for_again_at_once(blocks: AgentBlocks, watch: Watch) -> None:
     """It is refused, and says until when; another edit asks. Afterwards it asks again, with another request."""
     id = await request(blocks)
     watch.advance(10)
@@ -150,7 +150,7 @@ async def test_a_denied_edit_isnt_asked_for_again_at_once(blocks: MemoryBlocks, 
     assert await request(blocks) not in (id, other)
 
 
-async def test_after_three_denials_nobody_is_asked_for_a_while(germane: Germane, blocks: MemoryBlocks, watch: Watch) -> None:
+async def test_after_three_denials_nobody_is_asked_for_a_while(germane: Germane, blocks: AgentBlocks, watch: Watch) -> None:
     """Whatever the edit is; on other blocks, and for other agents, it changes nothing. What is approved still goes."""
     await blocks.share("persona", "y", "human", system=True)
     approved = await request(blocks, "good")
@@ -167,7 +167,7 @@ async def test_after_three_denials_nobody_is_asked_for_a_while(germane: Germane,
     await request(blocks, "d")
 
 
-async def test_a_request_and_a_block_say_briefly_what_they_are(blocks: MemoryBlocks) -> None:
+async def test_a_request_and_a_block_say_briefly_what_they_are(blocks: AgentBlocks) -> None:
     """Their reprs are one line and hold neither content nor a hash of it, however long the label is."""
     await request(blocks)
     (waiting,) = await blocks.consents()
@@ -179,7 +179,7 @@ async def test_a_request_and_a_block_say_briefly_what_they_are(blocks: MemoryBlo
     assert ", deleted, " in repr(await blocks.delete(long.id))
 
 
-async def test_what_a_partner_agreed_to_isnt_what_a_human_agreed_to(blocks: MemoryBlocks) -> None:
+async def test_what_a_partner_agreed_to_isnt_what_a_human_agreed_to(blocks: AgentBlocks) -> None:
     """Where somebody else is asked by now, neither an approval nor a request that waits is good."""
     await blocks.create("plan", text="p", permission="partner")
     await blocks.approve(await request(blocks, "a", "plan"), "block")
@@ -192,7 +192,7 @@ async def test_what_a_partner_agreed_to_isnt_what_a_human_agreed_to(blocks: Memo
     assert await request(blocks) != waiting
 
 
-async def test_a_hundred_requests_may_wait(blocks: MemoryBlocks) -> None:
+async def test_a_hundred_requests_may_wait(blocks: AgentBlocks) -> None:
     """The next edit is refused until some of them are answered; one of the hundred is still the same request."""
     ids = [await request(blocks, f"{number}") for number in range(100)]
     with pytest.raises(NotPermitted, match="100 requests for consent that wait"):
@@ -202,7 +202,7 @@ async def test_a_hundred_requests_may_wait(blocks: MemoryBlocks) -> None:
     await request(blocks, "more")
 
 
-async def test_a_late_answer_is_refused(blocks: MemoryBlocks, watch: Watch) -> None:
+async def test_a_late_answer_is_refused(blocks: AgentBlocks, watch: Watch) -> None:
     """Nothing waits: the edit can be tried again, which asks again."""
     id = await request(blocks)
     watch.advance(300)
@@ -232,7 +232,7 @@ async def test_only_the_owner_answers(germane: Germane) -> None:
     assert (await other.append("notes", "!")).text == "one!"
 
 
-async def test_bad_answers_are_refused(blocks: MemoryBlocks) -> None:
+async def test_bad_answers_are_refused(blocks: AgentBlocks) -> None:
     """A scope that isn't one, an id that isn't there."""
     id = await request(blocks)
     for scope in ("always", 0, -1, 10**9, True, None, float("nan")):

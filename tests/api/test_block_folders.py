@@ -8,7 +8,7 @@ import pytest
 
 from germane import Conflict, Germane, InvalidInput, NotFound
 from germane.errors import ConsentNeeded, NotPermitted
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 
 
 @pytest.fixture
@@ -18,19 +18,19 @@ async def germane() -> AsyncIterator[Germane]:
 
 
 @pytest.fixture
-async def blocks(germane: Germane) -> MemoryBlocks:
+async def blocks(germane: Germane) -> AgentBlocks:
     made = germane.agent("x", user="anna").blocks
     for label in ("a/one", "a/b/two", "a/b!", "a0", "a", "ab/c"):
         await made.create(label, text=label, permission="admin")
     return made
 
 
-async def labels(blocks: MemoryBlocks) -> list[str]:
+async def labels(blocks: AgentBlocks) -> list[str]:
     return [block.label for block in await blocks.list()]
 
 
 @pytest.mark.requirement("BLK-8")
-async def test_a_folder_holds_what_follows_its_slash(blocks: MemoryBlocks) -> None:
+async def test_a_folder_holds_what_follows_its_slash(blocks: AgentBlocks) -> None:
     """And neither a block of its own name, nor labels that only begin alike; deleted ones are told apart."""
     assert [block.label for block in await blocks.list(folder="a")] == ["a/b!", "a/b/two", "a/one"]
     assert [block.label for block in await blocks.list("core", folder="a")] == []
@@ -40,7 +40,7 @@ async def test_a_folder_holds_what_follows_its_slash(blocks: MemoryBlocks) -> No
 
 
 @pytest.mark.requirement("BLK-8")
-async def test_a_folder_is_renamed_with_all_in_it(blocks: MemoryBlocks) -> None:
+async def test_a_folder_is_renamed_with_all_in_it(blocks: AgentBlocks) -> None:
     """Their type too where one is given; each has a version that says so."""
     await blocks.change("a/b!", type="archival")
     renamed = await blocks.rename_folder("a", "z/y", type="core", by="me", reason="tidy")
@@ -55,7 +55,7 @@ async def test_a_folder_is_renamed_with_all_in_it(blocks: MemoryBlocks) -> None:
 
 
 @pytest.mark.requirement("BLK-8")
-async def test_nothing_is_renamed_where_one_label_is_taken_or_too_long(blocks: MemoryBlocks) -> None:
+async def test_nothing_is_renamed_where_one_label_is_taken_or_too_long(blocks: AgentBlocks) -> None:
     """All or none."""
     await blocks.create("t/b/two")
     before = await labels(blocks)
@@ -71,7 +71,7 @@ async def test_nothing_is_renamed_where_one_label_is_taken_or_too_long(blocks: M
 
 
 @pytest.mark.requirement("BLK-8", "BLK-5")
-async def test_nothing_is_deleted_where_one_block_may_not_be(blocks: MemoryBlocks, germane: Germane) -> None:
+async def test_nothing_is_deleted_where_one_block_may_not_be(blocks: AgentBlocks, germane: Germane) -> None:
     """Its own permission, one of the agent as a whole, or one that another agent shares."""
     await blocks.change("a/one", permission="read_write")
     for folder in ("a", "w", "s"):
@@ -88,7 +88,7 @@ async def test_nothing_is_deleted_where_one_block_may_not_be(blocks: MemoryBlock
 
 
 @pytest.mark.requirement("BLK-8", "BLK-5")
-async def test_consent_is_asked_for_every_block_of_a_folder_at_once(blocks: MemoryBlocks) -> None:
+async def test_consent_is_asked_for_every_block_of_a_folder_at_once(blocks: AgentBlocks) -> None:
     """Then nothing else is written. With all approvals, the whole is done, and they are used up."""
     for label in ("a/one", "a/b!"):
         await blocks.change(label, permission="human")
@@ -105,7 +105,7 @@ async def test_consent_is_asked_for_every_block_of_a_folder_at_once(blocks: Memo
 
 
 @pytest.mark.requirement("BLK-8", "SCOPE-3")
-async def test_a_folder_of_another_scope_isnt_there(germane: Germane, blocks: MemoryBlocks) -> None:
+async def test_a_folder_of_another_scope_isnt_there(germane: Germane, blocks: AgentBlocks) -> None:
     """Neither listed, renamed nor deleted."""
     for stranger in (germane.agent("x", org="o", user="anna"), germane.agent("x", user="ben"), germane.agent("y", user="anna")):
         assert await stranger.blocks.list(folder="a") == ()
@@ -116,7 +116,7 @@ async def test_a_folder_of_another_scope_isnt_there(germane: Germane, blocks: Me
 
 
 @pytest.mark.requirement("BLK-8")
-async def test_deleting_and_renaming_can_depend_on_the_content(blocks: MemoryBlocks) -> None:
+async def test_deleting_and_renaming_can_depend_on_the_content(blocks: AgentBlocks) -> None:
     """`Conflict` where it has changed since; then nothing is written."""
     read = (await blocks.get("a")).content_hash
     await blocks.append("a", "!")
@@ -128,7 +128,7 @@ async def test_deleting_and_renaming_can_depend_on_the_content(blocks: MemoryBlo
     assert (await blocks.delete("b", if_hash=now)).deleted_at is not None
 
 
-async def test_the_plain_value_of_a_block_is_its_whole_content(blocks: MemoryBlocks) -> None:
+async def test_the_plain_value_of_a_block_is_its_whole_content(blocks: AgentBlocks) -> None:
     """Of a text with a viewport all lines, of a map its fields."""
     await blocks.create("t", text="1\n2\n3\n", schema={"type": "text", "viewport": {"start": 1, "lines": 2}})
     await blocks.create("m", schema={"type": "map", "fields": [{"name": "n", "type": "number"}]}, value={"n": 2})

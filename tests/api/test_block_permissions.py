@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane import ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import MUTATIONS, OPERATIONS, parse_mutation
 from germane.kinds.blocks.permission import PERMISSIONS, Needs, Permission
 from germane_testing.builders import Hashed
@@ -50,7 +50,7 @@ SAMPLES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "set_value": ("text", {"value": "new"}),
 }
 """A mutation of each kind that changes something, with the kind of block that it fits."""
-Do = Callable[[MemoryBlocks, str], Awaitable[object]]
+Do = Callable[[AgentBlocks, str], Awaitable[object]]
 OTHERS: Mapping[str, Do] = {
     "rewrite": lambda blocks, name: blocks.set_text(name, "one and more", base=0),
     "undo": lambda blocks, name: blocks.undo(name),
@@ -117,7 +117,7 @@ async def test_who_only_shares_a_block_is_no_system_of_its_owner(germane: German
     assert (await owner.undo("facts", system=True)).version == 2
 
 
-async def prepared(owner: MemoryBlocks, op: str, permission: Permission, shared: Permission | None = None) -> str:
+async def prepared(owner: AgentBlocks, op: str, permission: Permission, shared: Permission | None = None) -> str:
     """A block on which the operation could be done; with `shared` it was made for agent y to see what is done to it, too."""
     kind = SAMPLES[op][0] if op in SAMPLES else "text"
     given: dict[str, Any] = {"schema": SCHEMAS[kind], "value": FIRST[kind], "permission": permission}

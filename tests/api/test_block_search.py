@@ -11,7 +11,7 @@ import pytest
 from germane import Agent, Germane, InvalidInput
 from germane.errors import NotFound, StoreError
 from germane.kinds.blocks import revision
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import AppendEntry, AppendText
 from germane.kinds.blocks.reads import AllIndexed, IndexBlock
 from germane.types.plan import Decision, Plan
@@ -35,7 +35,7 @@ def agent(germane: Germane) -> Agent:
     return germane.agent("x", user="anna")
 
 
-async def labels(blocks: MemoryBlocks, query: str = "pump", limit: int = 10) -> list[str]:
+async def labels(blocks: AgentBlocks, query: str = "pump", limit: int = 10) -> list[str]:
     return [found.block.label for found in await blocks.search(query, limit)]
 
 

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from germane import Germane, InvalidInput, NotFound, StoreCorrupt, StoreError
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import AppendText, SetText
 from germane.stores.sql.blocks import plans as block_work
 from germane_testing.builders import Hashed
@@ -49,7 +49,7 @@ def written(folder: Path, sql: str, *values: Any) -> None:
     connection.close()
 
 
-async def aged(blocks: MemoryBlocks, edits: int = 150) -> None:
+async def aged(blocks: AgentBlocks, edits: int = 150) -> None:
     """A block with more edits than its history keeps."""
     await blocks.create("notes", text="begin")
     for number in range(edits):

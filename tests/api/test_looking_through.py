@@ -180,7 +180,7 @@ async def test_handles_say_what_they_are_and_hold_no_content(germane: Germane, t
     assert repr(germane) == f"<Germane {str(tmp_path / 'germane.db')!r} open>"
     assert repr(Germane.open("a.db")) == "<Germane 'a.db' not open>"
     agent = germane.agent("support", org="acme", user="anna")
-    assert (repr(agent), repr(agent.memories)) == ("<Agent acme/support/anna>", "<Recollections acme/support/anna>")
+    assert (repr(agent), repr(agent.memories)) == ("<Agent acme/support/anna>", "<AgentMemories acme/support/anna>")
 
 
 async def test_pinned_memories_dont_crowd_out_what_recall_looks_for(germane: Germane) -> None:

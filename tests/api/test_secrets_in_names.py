@@ -11,12 +11,12 @@ import pytest
 
 from germane import Germane, InvalidInput
 from germane.api.agent import Agent
-from germane.kinds.blocks.handle import MemoryBlocks
-from germane.kinds.documents.handle import Documents
-from germane.kinds.events.handle import EventLog
-from germane.kinds.graph.handle import KnownGraph
-from germane.kinds.memories.handle import Recollections
-from germane.kinds.tasks.handle import TaskStack
+from germane.kinds.blocks.handle import AgentBlocks
+from germane.kinds.documents.handle import AgentDocuments
+from germane.kinds.events.handle import AgentEvents
+from germane.kinds.graph.handle import AgentGraph
+from germane.kinds.memories.handle import AgentMemories
+from germane.kinds.tasks.handle import AgentTasks
 from germane_testing.builders import Hashed
 
 pytest.importorskip("loro")
@@ -195,7 +195,7 @@ def test_every_remark_is_in_the_table() -> None:
     source = "".join(inspect.getsource(work) for work in REDACTED.values())
     taking = {
         name
-        for kind in (Agent, MemoryBlocks, KnownGraph, Documents, Recollections, TaskStack, EventLog)
+        for kind in (Agent, AgentBlocks, AgentGraph, AgentDocuments, AgentMemories, AgentTasks, AgentEvents)
         for name, call in inspect.getmembers(kind, inspect.iscoroutinefunction)
         if not name.startswith("_") and "by" in inspect.signature(call).parameters
     }

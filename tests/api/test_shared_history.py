@@ -12,7 +12,7 @@ import pytest
 from germane import Germane, InvalidInput, NotFound, Stale
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientBlocks
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane_testing.builders import Hashed
 from support.listening import listening
 
@@ -23,7 +23,7 @@ SECRET = "the raise is nine percent"
 
 
 @pytest.fixture(params=["here", "wire"])
-async def pair(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[tuple[MemoryBlocks, Any]]:
+async def pair(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[tuple[AgentBlocks, Any]]:
     """The blocks of an owner, who has written a secret and taken it out again, and those of whom they are shared with."""
     async with AsyncExitStack() as stack:
         germane = await stack.enter_async_context(Germane.open(tmp_path / "g.db", embedder=Hashed(), warm=False, freeze=False))
@@ -41,7 +41,7 @@ async def pair(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[
         yield owner, client.blocks
 
 
-async def test_versions_from_before_the_share_are_not_shown(pair: tuple[MemoryBlocks, MemoryBlocks | ClientBlocks]) -> None:
+async def test_versions_from_before_the_share_are_not_shown(pair: tuple[AgentBlocks, AgentBlocks | ClientBlocks]) -> None:
     """Neither their texts, nor who made them and why; the state that was shared is."""
     owner, other = pair
     assert [(one.number, one.by, one.reason) for one in await other.history("plan")] == [(2, "", "")]
@@ -55,7 +55,7 @@ async def test_versions_from_before_the_share_are_not_shown(pair: tuple[MemoryBl
 
 
 async def test_nothing_from_before_the_share_is_undone_or_merged(
-    pair: tuple[MemoryBlocks, MemoryBlocks | ClientBlocks],
+    pair: tuple[AgentBlocks, AgentBlocks | ClientBlocks],
 ) -> None:
     """An undo would bring back what was taken out before, and a base from before would say whether a guess is right."""
     _, other = pair
@@ -68,7 +68,7 @@ async def test_nothing_from_before_the_share_is_undone_or_merged(
     assert (await other.get("plan")).text == "intro"
 
 
-async def test_what_follows_the_share_is_seen_and_undone(pair: tuple[MemoryBlocks, MemoryBlocks | ClientBlocks]) -> None:
+async def test_what_follows_the_share_is_seen_and_undone(pair: tuple[AgentBlocks, AgentBlocks | ClientBlocks]) -> None:
     """With who made it and why, whoever did; also after the permission was changed."""
     owner, other = pair
     await owner.append("plan", " two", by="Ann", reason="more")
@@ -82,7 +82,7 @@ async def test_what_follows_the_share_is_seen_and_undone(pair: tuple[MemoryBlock
     assert (await other.set_text("plan", "intro two 3", base=3)).text
 
 
-async def test_a_new_share_begins_anew(pair: tuple[MemoryBlocks, MemoryBlocks | ClientBlocks]) -> None:
+async def test_a_new_share_begins_anew(pair: tuple[AgentBlocks, AgentBlocks | ClientBlocks]) -> None:
     """What was done while it was ended isn't shown either."""
     owner, other = pair
     await owner.unshare("plan", "other", system=True)

@@ -16,13 +16,13 @@ from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.integrations import MemoryArchive, compact, show_earlier
 from germane.integrations.memory_tool.tool import memory_tool
 from germane.kinds.archive.handle import AgentHistory
-from germane.kinds.blocks.handle import MemoryBlocks
-from germane.kinds.documents.handle import Documents
-from germane.kinds.events.handle import EventLog
+from germane.kinds.blocks.handle import AgentBlocks
+from germane.kinds.documents.handle import AgentDocuments
+from germane.kinds.events.handle import AgentEvents
 from germane.kinds.events.value import NewEvent
-from germane.kinds.graph.handle import KnownGraph, Patterns
-from germane.kinds.memories.handle import Recollections
-from germane.kinds.tasks.handle import Delegations, TaskStack
+from germane.kinds.graph.handle import AgentGraph, Patterns
+from germane.kinds.memories.handle import AgentMemories
+from germane.kinds.tasks.handle import AgentTasks, Delegations
 from support.calendar import Opening
 from support.product_exports import named_files
 
@@ -30,7 +30,18 @@ pytestmark = pytest.mark.requirement("INJECT-5")
 
 SECRET = "Zqxv"
 Way = Callable[[Agent, str], Awaitable[object]]
-ROOMS = (Agent, MemoryBlocks, Documents, EventLog, KnownGraph, Patterns, TaskStack, AgentHistory, Delegations, Recollections)
+ROOMS = (
+    Agent,
+    AgentBlocks,
+    AgentDocuments,
+    AgentEvents,
+    AgentGraph,
+    Patterns,
+    AgentTasks,
+    AgentHistory,
+    Delegations,
+    AgentMemories,
+)
 
 
 async def conversation(agent: Agent, own: str) -> None:
@@ -124,30 +135,32 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "Agent.remember": lambda agent, own: agent.remember(f"It says {own}"),
         "Agent.directive": lambda agent, own: agent.directive(f"Be brief. {own}"),
         "Agent.delegate": lambda agent, own: agent.delegate(f"Look at {own}", model="gpt-4o", session="other", deadline=None),
-        "MemoryBlocks.create": block,
-        "MemoryBlocks.append": lambda agent, own: block(agent, own, "append"),
-        "MemoryBlocks.set_text": lambda agent, own: block(agent, own, "set_text"),
-        "MemoryBlocks.replace": lambda agent, own: block(agent, own, "replace"),
-        "MemoryBlocks.archive": lambda agent, own: agent.blocks.archive(f"It says {own}", {"a": own}),
-        "Documents.ingest": lambda agent, own: agent.documents.ingest(
+        "AgentBlocks.create": block,
+        "AgentBlocks.append": lambda agent, own: block(agent, own, "append"),
+        "AgentBlocks.set_text": lambda agent, own: block(agent, own, "set_text"),
+        "AgentBlocks.replace": lambda agent, own: block(agent, own, "replace"),
+        "AgentBlocks.archive": lambda agent, own: agent.blocks.archive(f"It says {own}", {"a": own}),
+        "AgentDocuments.ingest": lambda agent, own: agent.documents.ingest(
             text=f"# A talk\n\nThey had {own}\n\nEnd.", source="a.md"
         ),
-        "EventLog.record": lambda agent, own: agent.events.record(
+        "AgentEvents.record": lambda agent, own: agent.events.record(
             "llm_call", {"prompt": own}, session="other", metadata={"a": own}
         ),
-        "EventLog.record_many": lambda agent, own: agent.events.record_many([NewEvent(type="x", content=own)], session="other"),
-        "KnownGraph.add": lambda agent, own: agent.graph.add("person", "Anna", properties={"note": own}),
+        "AgentEvents.record_many": lambda agent, own: agent.events.record_many(
+            [NewEvent(type="x", content=own)], session="other"
+        ),
+        "AgentGraph.add": lambda agent, own: agent.graph.add("person", "Anna", properties={"note": own}),
         "Patterns.learn": lambda agent, own: agent.graph.patterns.learn(f"Do {own}"),
-        "TaskStack.push": lambda agent, own: task(agent, own, "pop"),
-        "TaskStack.pop": lambda agent, own: task(agent, own, "pop"),
-        "TaskStack.fail": lambda agent, own: task(agent, own, "fail"),
-        "TaskStack.block": lambda agent, own: task(agent, own, "block"),
-        "TaskStack.branch": branched,
-        "TaskStack.inject": lambda agent, own: branched(agent, own, bring=True),
+        "AgentTasks.push": lambda agent, own: task(agent, own, "pop"),
+        "AgentTasks.pop": lambda agent, own: task(agent, own, "pop"),
+        "AgentTasks.fail": lambda agent, own: task(agent, own, "fail"),
+        "AgentTasks.block": lambda agent, own: task(agent, own, "block"),
+        "AgentTasks.branch": branched,
+        "AgentTasks.inject": lambda agent, own: branched(agent, own, bring=True),
         "AgentHistory.compact": compacted,
         "Delegations.begin": delegated,
         "Delegations.finish": lambda agent, own: delegated(agent, own, end=True),
-        "Recollections.update": updated,
+        "AgentMemories.update": updated,
         "memory tool": file,
         "memory tool's answer": shown,
         **{f"import of {format}": partial(imported, format=format) for format in named_files("", "")},
@@ -155,8 +168,8 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 )
 NAMES = frozenset(
     {
-        *("MemoryBlocks.change", "MemoryBlocks.edit", "KnownGraph.relate", "Documents.ingest_folder", "Agent.restore"),
-        *("TaskStack.checkpoint", "MemoryBlocks.rename_folder", "Agent.update_context", "Agent.compress"),
+        *("AgentBlocks.change", "AgentBlocks.edit", "AgentGraph.relate", "AgentDocuments.ingest_folder", "Agent.restore"),
+        *("AgentTasks.checkpoint", "AgentBlocks.rename_folder", "Agent.update_context", "Agent.compress"),
     }
 )
 """What takes no text but what another way takes too, or names, or text that isn't stored."""

@@ -20,7 +20,7 @@ from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientBlocks
 from germane.grpc.messages import memory_pb2
-from germane.kinds.blocks.handle import MemoryBlocks
+from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import PushItem
 from germane_testing.builders import Hashed
 from support.listening import Wire, answered, calling, listening, refused
@@ -42,7 +42,7 @@ async def served(folder: Path, **given: Any) -> AsyncIterator[tuple[Germane, Wir
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[tuple[MemoryBlocks, Client]]:
+async def service(tmp_path: Path) -> AsyncIterator[tuple[AgentBlocks, Client]]:
     """A client of the agent support and of no user, and the blocks that it sees."""
     given: Any = {"org": "acme", "agent": "support", "limit": LONG, "patience": LONG}
     async with served(tmp_path) as (germane, wire), Client(str(wire.server.address), **given) as client:
@@ -50,7 +50,7 @@ async def service(tmp_path: Path) -> AsyncIterator[tuple[MemoryBlocks, Client]]:
 
 
 @pytest.mark.requirement("BLK-2")
-async def test_what_the_client_makes_and_reads_is_what_the_library_returns(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_what_the_client_makes_and_reads_is_what_the_library_returns(service: tuple[AgentBlocks, Client]) -> None:
     """create, get, value, list, edit, history, show_version, undo, redo: every field."""
     own, client = service
     blocks = client.blocks
@@ -73,7 +73,7 @@ async def test_what_the_client_makes_and_reads_is_what_the_library_returns(servi
     assert (await client.stats()).blocks == 2
 
 
-async def test_settings_shares_and_the_archive_come_back_too(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_settings_shares_and_the_archive_come_back_too(service: tuple[AgentBlocks, Client]) -> None:
     """pin, change, delete, restore, share, shares, unshare, archive, entry, search_archive, delete_entry."""
     own, client = service
     blocks = client.blocks
@@ -107,7 +107,7 @@ async def test_settings_shares_and_the_archive_come_back_too(service: tuple[Memo
 
 
 @pytest.mark.requirement("BLK-5")
-async def test_an_edit_waits_for_consent_and_is_made_after_the_approval(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_an_edit_waits_for_consent_and_is_made_after_the_approval(service: tuple[AgentBlocks, Client]) -> None:
     """The error carries the request's id; approve once, for a time, for the block; deny. Each is idempotent."""
     own, client = service
     blocks = client.blocks
@@ -141,7 +141,7 @@ async def test_an_edit_waits_for_consent_and_is_made_after_the_approval(service:
         await blocks.approve(request.id, "always")
 
 
-async def test_errors_are_the_librarys_own(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_errors_are_the_librarys_own(service: tuple[AgentBlocks, Client]) -> None:
     """Absent, taken, stale, not permitted, wrong: each class, with the caller's names."""
     _, client = service
     blocks = client.blocks
@@ -193,7 +193,7 @@ async def test_a_request_names_blocks(tmp_path: Path) -> None:
     assert (refused.messages, refused.metadata.degradation_level) == (asked, 3)
 
 
-async def test_folders_are_listed_renamed_and_deleted_as_one(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_folders_are_listed_renamed_and_deleted_as_one(service: tuple[AgentBlocks, Client]) -> None:
     """And a hash guards settings and deleting as it guards edits."""
     own, client = service
     for label in ("old/a", "old/b", "other"):
@@ -210,13 +210,13 @@ async def test_folders_are_listed_renamed_and_deleted_as_one(service: tuple[Memo
     assert [one.label for one in await own.list()] == ["other"]
 
 
-async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlocks, Client]) -> None:
+async def test_the_blocking_client_has_the_same_calls(service: tuple[AgentBlocks, Client]) -> None:
     """And every method of the library but `subscribe`."""
     own, client = service
-    names = {name for name in dir(MemoryBlocks) if not name.startswith("_")} - {"subscribe"}
+    names = {name for name in dir(AgentBlocks) if not name.startswith("_")} - {"subscribe"}
     assert names == {name for name in dir(ClientBlocks) if not name.startswith("_")}
     for name in names:
-        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (MemoryBlocks, ClientBlocks))
+        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (AgentBlocks, ClientBlocks))
         assert wire == library, name
     target = client._connection.address.target
 
@@ -232,7 +232,7 @@ async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlock
 
 
 @pytest.mark.requirement("RPC-4")
-async def test_statuses_are_those_of_the_contract(service: tuple[MemoryBlocks, Client], tmp_path: Path) -> None:
+async def test_statuses_are_those_of_the_contract(service: tuple[AgentBlocks, Client], tmp_path: Path) -> None:
     """The trailing metadata tell errors apart that share a status; nothing of the content is in any text."""
     _, client = service
     await client.blocks.create("plan", text=CANARY, permission="partner")

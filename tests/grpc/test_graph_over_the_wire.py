@@ -15,7 +15,7 @@ from germane import Agent, Filters, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientGraph, ClientPatterns
-from germane.kinds.graph.handle import KnownGraph, Patterns
+from germane.kinds.graph.handle import AgentGraph, Patterns
 from germane_testing.builders import Hashed
 from support.listening import listening
 
@@ -221,7 +221,7 @@ async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Clien
     """The same names and parameters, and the blocking twin does the same."""
     own, client = service
     pairs: list[tuple[type, type, set[str]]] = [
-        (KnownGraph, ClientGraph, set()),
+        (AgentGraph, ClientGraph, set()),
         (Patterns, ClientPatterns, set()),
     ]
     for library, wire, without in pairs:

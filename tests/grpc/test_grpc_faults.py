@@ -44,7 +44,7 @@ ERRORS: list[type[BaseException]] = [
     asyncio.CancelledError,
     StopAsyncIteration,
 ]
-POINTS = ("directive", "allowed", "memories.search", "ask.PinnedMemories", "events.search")
+POINTS = ("ask.CurrentDirective", "ask.AllowedIds", "memories.search", "ask.PinnedMemories", "events.search")
 
 
 class Broken:
@@ -93,7 +93,7 @@ async def test_every_exception_at_every_stage_is_an_answer(germane: Germane, wir
             answer = await wire.assembly.AssembleContext(request)
             other = await wire.ibex.AssembleContext(ibex_asked(f"When, {error.__name__}?"))
         assert answer.messages[-1] == request.messages[0]
-        assert answer.metadata.degradation_level or point == "allowed"
+        assert answer.metadata.degradation_level or point == "ask.AllowedIds"
         assert "canary" not in str(answer) + str(other)
 
 

@@ -15,7 +15,7 @@ from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientTasks
 from germane.grpc.messages import context_pb2
-from germane.kinds.tasks.handle import TaskStack
+from germane.kinds.tasks.handle import AgentTasks
 from germane.kinds.tasks.value import TaskArtifact
 from germane_testing.builders import Hashed
 from support.listening import asked, calling, listening, refused
@@ -239,10 +239,10 @@ async def test_a_task_and_no_task_at_once_are_refused(germane: Germane) -> None:
 async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Client]) -> None:
     """The same names and parameters, and the blocking twin does the same."""
     own, client = service
-    names = {name for name in dir(TaskStack) if not name.startswith("_")} - {"expand"}
+    names = {name for name in dir(AgentTasks) if not name.startswith("_")} - {"expand"}
     assert names == {name for name in dir(ClientTasks) if not name.startswith("_")}
     for name in names:
-        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (TaskStack, ClientTasks))
+        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (AgentTasks, ClientTasks))
         assert wire == library, name
     target = client._connection.address.target
 

@@ -16,8 +16,8 @@ from germane import Agent, Conflict, Filters, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.client.handles import ClientDocuments, ClientEvents
-from germane.kinds.documents.handle import Documents
-from germane.kinds.events.handle import EventLog
+from germane.kinds.documents.handle import AgentDocuments
+from germane.kinds.events.handle import AgentEvents
 from germane.kinds.events.value import Event, NewEvent
 from germane_testing.builders import Hashed
 from support.listening import Wire, calling, listening, refused
@@ -303,8 +303,8 @@ async def test_the_clients_have_the_librarys_methods(service: tuple[Agent, Clien
     """The same names and parameters, in both clients, but for what only a process beside the store can do."""
     own, client, _ = service
     pairs: list[tuple[type, type, set[str], set[str]]] = [
-        (EventLog, ClientEvents, set(), {"whole"}),
-        (Documents, ClientDocuments, {"ingest_folder"}, {"path", "progress"}),
+        (AgentEvents, ClientEvents, set(), {"whole"}),
+        (AgentDocuments, ClientDocuments, {"ingest_folder"}, {"path", "progress"}),
     ]
     for library, wire, without, parameters in pairs:
         names = {name for name in dir(library) if not name.startswith("_")} - without

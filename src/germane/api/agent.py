@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from germane.api.verbs.transfer import Exported, Line, Restored
     from germane.api.workers.extraction import ExtractionRun
     from germane.kinds.archive.handle import AgentHistory
-    from germane.kinds.blocks.handle import MemoryBlocks
-    from germane.kinds.documents.handle import Documents
-    from germane.kinds.events.handle import EventLog
-    from germane.kinds.graph.handle import KnownGraph
+    from germane.kinds.blocks.handle import AgentBlocks
+    from germane.kinds.documents.handle import AgentDocuments
+    from germane.kinds.events.handle import AgentEvents
+    from germane.kinds.graph.handle import AgentGraph
     from germane.kinds.memories.forgetting import Audit
-    from germane.kinds.memories.handle import Recollections
+    from germane.kinds.memories.handle import AgentMemories
     from germane.kinds.profile.handle import ProfileView
     from germane.kinds.profile.reads import Mark
-    from germane.kinds.tasks.handle import Delegation, Delegations, TaskStack
+    from germane.kinds.tasks.handle import AgentTasks, Delegation, Delegations
     from germane.transfer.contents import Reach
     from germane.types.budget import CompressedText, TokenCount
     from germane.types.context import BuiltContext
@@ -74,46 +74,46 @@ class Agent:
         self._archetype = parts.archetype if archetype is None else archetype
 
     @cached_property
-    def memories(self) -> Recollections:
+    def memories(self) -> AgentMemories:
         """The memories, to read and correct."""
-        from germane.kinds.memories.handle import Recollections
+        from germane.kinds.memories.handle import AgentMemories
 
-        return Recollections(self._parts.store.within(self.scope), self.scope, self._parts.clock, self._parts.secrets)
+        return AgentMemories(self._parts.store.within(self.scope), self.scope, self._parts.clock, self._parts.secrets)
 
     @cached_property
-    def blocks(self) -> MemoryBlocks:
+    def blocks(self) -> AgentBlocks:
         """The memory blocks."""
-        from germane.kinds.blocks.handle import MemoryBlocks
+        from germane.kinds.blocks.handle import AgentBlocks
 
-        return MemoryBlocks(self._parts, self.scope)
+        return AgentBlocks(self._parts, self.scope)
 
     @cached_property
-    def documents(self) -> Documents:
+    def documents(self) -> AgentDocuments:
         """The documents."""
-        from germane.kinds.documents.handle import Documents
+        from germane.kinds.documents.handle import AgentDocuments
 
-        return Documents(self._parts, self.scope)
+        return AgentDocuments(self._parts, self.scope)
 
     @cached_property
-    def events(self) -> EventLog:
+    def events(self) -> AgentEvents:
         """What the agent did."""
-        from germane.kinds.events.handle import EventLog
+        from germane.kinds.events.handle import AgentEvents
 
-        return EventLog(self._parts, self.scope, self._archetype)
+        return AgentEvents(self._parts, self.scope, self._archetype)
 
     @cached_property
-    def graph(self) -> KnownGraph:
+    def graph(self) -> AgentGraph:
         """The people, places and things, and how they relate."""
-        from germane.kinds.graph.handle import KnownGraph
+        from germane.kinds.graph.handle import AgentGraph
 
-        return KnownGraph(self._parts, self.scope)
+        return AgentGraph(self._parts, self.scope)
 
     @cached_property
-    def tasks(self) -> TaskStack:
+    def tasks(self) -> AgentTasks:
         """The stack of tasks."""
-        from germane.kinds.tasks.handle import TaskStack
+        from germane.kinds.tasks.handle import AgentTasks
 
-        return TaskStack(self._parts, self.scope)
+        return AgentTasks(self._parts, self.scope)
 
     @cached_property
     def delegations(self) -> Delegations:

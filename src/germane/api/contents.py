@@ -154,12 +154,12 @@ _LOG = logging.getLogger("germane.blocks")
 
 
 async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundEntry, ...]:
-    """See `MemoryBlocks.search_archive`."""
+    """See `AgentBlocks.search_archive`."""
     return await _search(parts, scope, query, limit, ("entry", "archival"))
 
 
 async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundBlock, ...]:
-    """See `MemoryBlocks.search`."""
+    """See `AgentBlocks.search`."""
     number("limit", limit, minimum=1, maximum=PAGE.maximum)
     string("query", query, QUERY, valid=False)
     await index_all(parts, scope)

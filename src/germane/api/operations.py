@@ -19,12 +19,12 @@ from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.api.remote_verbs import RemoteHistory, RemoteVerbs
 from germane.errors import InvalidInput
-from germane.kinds.blocks.handle import MemoryBlocks
-from germane.kinds.documents.handle import Documents
-from germane.kinds.events.handle import EventLog
-from germane.kinds.graph.handle import KnownGraph, Patterns
-from germane.kinds.memories.handle import Recollections
-from germane.kinds.tasks.handle import Delegations, TaskStack
+from germane.kinds.blocks.handle import AgentBlocks
+from germane.kinds.documents.handle import AgentDocuments
+from germane.kinds.events.handle import AgentEvents
+from germane.kinds.graph.handle import AgentGraph, Patterns
+from germane.kinds.memories.handle import AgentMemories
+from germane.kinds.tasks.handle import AgentTasks, Delegations
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.codec import decode
 from germane.types.operation import Declared, Right, declared
@@ -32,15 +32,15 @@ from germane.types.operation import Declared, Right, declared
 HANDLES: tuple[tuple[str, type], ...] = (
     ("", Agent),
     ("", RemoteVerbs),
-    ("blocks", MemoryBlocks),
+    ("blocks", AgentBlocks),
     ("delegations", Delegations),
-    ("documents", Documents),
-    ("events", EventLog),
-    ("graph", KnownGraph),
+    ("documents", AgentDocuments),
+    ("events", AgentEvents),
+    ("graph", AgentGraph),
     ("graph.patterns", Patterns),
     ("history", RemoteHistory),
-    ("memories", Recollections),
-    ("tasks", TaskStack),
+    ("memories", AgentMemories),
+    ("tasks", AgentTasks),
 )
 """The classes whose methods are operations, by the attribute of `Agent` that holds each; the agent's own without one."""
 _LATER = {"TokenCount": TokenCount, "CompressedText": CompressedText}

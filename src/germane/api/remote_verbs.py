@@ -444,6 +444,8 @@ def _known(chosen: Chosen) -> KnownThing:
         share=chosen.share,
         created_at=candidate.created_at,
         session=candidate.session,
+        speaker=candidate.speaker,
+        role=candidate.role,
     )
 
 

@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 
 from germane.cli.options import GlobalOptions
 from germane.cli.screen import Exit, console, describe_exit, plain
-from germane.errors import MissingExtra
+from germane.errors import InvalidInput, MissingExtra
 
 # The commands of `germane`, with the module and the line of the help of each.
 
@@ -78,6 +78,28 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Name → where the command is, as `module:function` or `module:group` in `commands/`, and its line in `germane --help`."""
 
+OF_THE_FILE = frozenset(
+    [
+        "demo",
+        "profile",
+        "digest",
+        "orgs",
+        "audit",
+        "consolidate",
+        "import",
+        "export",
+        "backup",
+        "extract",
+        "doctor",
+        "pseudonym",
+        "reembed",
+        "serve",
+        "eval",
+        "keys",
+    ]
+)
+"""The commands that need the store's file, and so don't run over a server."""
+
 _EPILOG = "The options of all commands, such as --db, --user and --json: germane --help"
 
 
@@ -115,7 +137,18 @@ def print_commands(formatter: Any) -> None:
         formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
+_WITH_VALUE = (
+    "--db",
+    "--server",
+    "--key-file",
+    "--org",
+    "--agent",
+    "--user",
+    "--zone",
+    "--embedder",
+    "--secrets",
+    "--settings",
+)
 _GLOBAL = (*_WITH_VALUE, "--json")
 _SCOPE = ("--org", "--agent", "--user")
 _TYPED = "germane.typed"
@@ -212,6 +245,18 @@ app = typer.Typer(
 def _global_options(
     context: typer.Context,
     db: Annotated[Path, typer.Option(envvar="GERMANE_DB", help="The database file.")] = Path("germane.db"),
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            envvar="GERMANE_SERVER",
+            help="Use the store of this server (germane serve) in place of a file; grpcs://HOST:PORT is with TLS.",
+        ),
+    ] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", help="The file with the API key for --server. Default: the key in GERMANE_API_KEY."),
+    ] = None,
     org: Annotated[str, typer.Option(help="The organisation that the agent belongs to.")] = "default",
     agent: Annotated[str, typer.Option(help="The agent whose memory is read or written.")] = "default",
     user: Annotated[
@@ -240,19 +285,22 @@ def _global_options(
     token budget. Begin with: germane demo
 
     The options below may stand before or after the command."""
-    given = {
-        name
-        for name in ("db", "org", "agent", "user")
-        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    }
+    given = {name for name in context.params if _source(context, name) == "COMMANDLINE"}
+    typed = context.meta.get(_TYPED, ())
+    server = _chosen_server(context, given)
+    if server is not None and context.invoked_subcommand in OF_THE_FILE and not {"-h", "--help"} & set(typed):
+        wanted = f"{context.invoked_subcommand} needs the store's file"
+        raise InvalidInput(f"{wanted}: run it where the file is, without --server and GERMANE_SERVER")
     context.obj = GlobalOptions(
         db=db,
         explicit="db" in given,
+        server=server,
+        key_file=key_file,
         org=org,
         agent=agent,
         user=user,
-        named=frozenset(given - {"db"}),
-        typed=context.meta.get(_TYPED, ()),
+        named=frozenset(given & {"org", "agent", "user"}),
+        typed=typed,
         zone=zone,
         embedder=embedder,
         secrets=secrets,
@@ -260,7 +308,29 @@ def _global_options(
         json=json,
     )
     if context.invoked_subcommand is None:
-        print_start(db)
+        print_start(context.obj)
+
+
+def _source(context: typer.Context, name: str) -> str:
+    """Where the value of an option comes from: COMMANDLINE, ENVIRONMENT or DEFAULT."""
+    return getattr(context.get_parameter_source(name), "name", "")
+
+
+def _chosen_server(context: typer.Context, given: set[str]) -> str | None:
+    """The server, None where the store is a file. An option goes before a variable. Raises `InvalidInput` where both a file and
+    a server are named, and for options that only the process of the store can use."""
+    server: str | None = context.params["server"]
+    if not server or ("db" in given and "server" not in given):
+        if "key_file" in given:
+            raise InvalidInput("--key-file is for a server: name it with --server")
+        return None
+    if {"db", "server"} <= given:
+        raise InvalidInput("--db is a file and --server a service that has one: give one of the two")
+    if "server" not in given and _source(context, "db") == "ENVIRONMENT":
+        raise InvalidInput("GERMANE_DB and GERMANE_SERVER are both set: give --db or --server")
+    if own := sorted(given & {"embedder", "secrets", "settings"}):
+        raise InvalidInput(f"--{own[0]} belongs to the process that has the store: leave it out with --server")
+    return server
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -324,7 +394,7 @@ _FIRST = (
 )
 
 
-def print_start(db: Path) -> None:
+def print_start(options: GlobalOptions) -> None:
     """Print the start page. Opens no store."""
     screen = console()
     screen.print("germane keeps the conversations and memories of LLM agents, and gives each request what it needs of them.\n")
@@ -335,8 +405,9 @@ def print_start(db: Path) -> None:
         else:
             screen.print(f"  {command}", soft_wrap=True)
             screen.print(f"    {what}")
-    there = db.is_file()
-    screen.print(f"\nThe store is {db}: germane stats tells what is in it." if there else f"\nThere is no store at {db} yet.")
+    there = options.server is not None or options.db.is_file()
+    stored = f"The store is {options.place}: germane stats tells what is in it."
+    screen.print(f"\n{stored}" if there else f"\nThere is no store at {options.db} yet.")
     screen.print("germane -h lists all commands, germane COMMAND -h explains one.")
 
 

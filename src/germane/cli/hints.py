@@ -47,7 +47,9 @@ class ScopeCount(NamedTuple):
 async def other_scopes(germane: Germane, options: GlobalOptions) -> list[str]:
     """Returns lines about the scopes nearest to that of the command that have something stored, each followed by the command
     that looks there: other users of the agent, else other agents of the org, else other orgs. Only names and counts: whoever
-    runs the command has the file."""
+    runs the command has the file. Over a server none: its caller sees the own scope."""
+    if options.server is not None:
+        return []
     users = [one for one in await _of_agent(germane, options.org, options.agent) if one.user not in (None, options.user)]
     found = _largest(users)
     if not found:
@@ -72,7 +74,9 @@ async def largest_holding(germane: Germane) -> ScopeCount | None:
 
 async def owner_hint(germane: Germane, options: GlobalOptions, id: str) -> str:
     """Returns who has the thing with this id, and the command that reaches it. For the beginning of an id it returns where else
-    something is stored. Empty where nothing is."""
+    something is stored. Empty where nothing is, and over a server."""
+    if options.server is not None:
+        return ""
     orgs = [one.org for one in (await germane.orgs(limit=_MAX_SCOPES)).orgs]
     for org in sorted(orgs, key=lambda org: org != options.org):
         if (owner := await germane.owner(id, org=org)) is not None:
@@ -183,7 +187,7 @@ async def _permission_hint(agent: Agent, options: GlobalOptions, label: str) -> 
 async def _label_hint(germane: Germane, agent: Agent, options: GlobalOptions, label: str) -> str:
     if await _has(agent, label):
         return ""  # what is missing isn't the block
-    if where := await _scope_hint(germane, options, label):
+    if options.server is None and (where := await _scope_hint(germane, options, label)):
         return where
     labels = [block.label for block in (await agent.blocks.list())[:_MAX_LABELS]]
     folded = {name.casefold(): name for name in reversed(labels)}

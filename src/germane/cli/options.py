@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_type_hints
 
 import typer
 
@@ -36,11 +36,13 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
     """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment).
-    `named` are those of `org`, `agent` and `user` that were given. `typed` are the words of the command line without these, for
-    a hint that says what to type."""
+    `server` is the address of a server whose store is used in place of `db`. `named` are those of `org`, `agent` and `user`
+    that were given. `typed` are the words of the command line without these, for a hint that says what to type."""
 
     db: Path
     explicit: bool = False
+    server: str | None = None
+    key_file: Path | None = None
     org: str = "default"
     agent: str = "default"
     user: str | None = None
@@ -57,10 +59,18 @@ class GlobalOptions:
         self, *, create: bool = False, warm: bool = False, upgrade: bool = True
     ) -> AsyncIterator[tuple[Germane, Agent]]:
         """Open the database; yields the engine and the agent. A command that assembles opens it `warm`. A store of an earlier
-        version is upgraded first, unless `upgrade` is false.
+        version is upgraded first, unless `upgrade` is false. With a `server`, yields what stands for the two there, with the
+        methods that commands over a server use (`served.py`).
 
         Raises `StoreUnavailable` where the file is missing and `create` is false: a mistyped name must not look like an empty
         store."""
+        if self.server is not None:
+            from germane.cli.served import open_server
+
+            scope = {"org": self.org, "agent": self.agent, "user": self.user, "zone": self.zone}
+            async with open_server(self.server, self.key_file, **scope) as there:
+                yield cast("tuple[Germane, Agent]", there)
+            return
         if self.db.is_dir():
             raise StoreUnavailable(f"{self.db} is a directory (give a file with --db)")
         if not create and not self.db.exists():
@@ -78,6 +88,11 @@ class GlobalOptions:
                 with told_progress("dividing long texts of an earlier version", self.json) as told:
                     await germane.upgrade(told)
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
+
+    @property
+    def place(self) -> str:
+        """Where the store is, in words."""
+        return str(self.db) if self.server is None else f"the store of {self.server}"
 
     def agent_wide(self, germane: Germane) -> Agent:
         """The same agent without a user: its scope holds what all users share."""

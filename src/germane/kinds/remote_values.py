@@ -26,7 +26,8 @@ class RemoteActivity(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownThing:
     """One memory or message about a name: its id, its handle in the text, what is shown of it, and the fraction (`share`) of
-    the original that this is. `tokens` are those of its line."""
+    the original that this is. `tokens` are those of its line. `speaker` and `role` are those of a message, "" where nobody is
+    named."""
 
     id: str
     handle: str
@@ -36,6 +37,8 @@ class KnownThing:
     share: float
     created_at: datetime
     session: str | None = None
+    speaker: str = ""
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,6 +37,10 @@ SaveTrace = Annotated[
 ]
 
 
+_UNSENT = ("added", "items", "earlier", "attribution")
+"""What a server doesn't send of a context."""
+
+
 class CheckedOptions(NamedTuple):
     """The request with the options that had to be parsed."""
 
@@ -152,11 +156,14 @@ def assemble(context: typer.Context, request: AssemblyOptions, save_trace: SaveT
     from germane.cli.json_shapes import context_shape
 
     options = options_of(context)
+    if save_trace is not None and options.server is not None:
+        raise InvalidInput("the trace stays on the server: leave out --save-trace")
     assembled = run_async(request.assemble(options))
     if save_trace is not None:
         save(SavedTrace.of(assembled), save_trace)
     if options.json:
-        print_json(context_shape(assembled))
+        unsent = () if options.server is None else _UNSENT
+        print_json({name: value for name, value in context_shape(assembled).items() if name not in unsent})
         return
     print_messages(assembled, console())
     fallback = assembled.metadata.fallback_reason
@@ -197,6 +204,13 @@ def explain(
         if trace is not None or save_trace is not None:
             raise InvalidInput("--why assembles the request and prints nothing else: leave out --trace and --save-trace")
         _print_why(run_async(_why(options, request, why)), options)
+        return
+    if options.server is not None and trace is None:
+        if options.json or everything or ids or save_trace is not None:
+            raise InvalidInput(
+                "the trace stays on the server: without --json, --all, --ids and --save-trace its text is printed"
+            )
+        console().print(plain(run_async(request.assemble(options)).explain()), soft_wrap=True)
         return
     if trace is None:
         assembled, texts = run_async(request.assemble_and_read(options, reading=everything))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from germane.kinds.archive.outline import OutlinePage
     from germane.kinds.events.reads import MessagePage, SessionPage
     from germane.kinds.events.value import Recorded
+    from germane.kinds.remote_values import RemoteCompaction, RemoteEarlier
     from germane.types.query import Filters
+    from germane.types.reports import HistoryReport
 
 
 def record(
@@ -248,7 +250,7 @@ def compact(
         print_compaction(made)
         if out is not None:
             console(stderr=True).print(f"wrote {len(made.messages):,} messages to {out}", soft_wrap=True)
-    if not made.fits:
+    if not _figures(made).fits:
         raise typer.Exit(Exit.FAILED)
 
 
@@ -258,9 +260,12 @@ def _compacted(request: RequestFile, given: dict[str, Any]) -> Compaction:
     return fitted(request.messages, **given)
 
 
-async def _kept(options: GlobalOptions, request: RequestFile, session: str, given: dict[str, Any]) -> Compaction:
+async def _kept(
+    options: GlobalOptions, request: RequestFile, session: str, given: dict[str, Any]
+) -> Compaction | RemoteCompaction:
     async with options.open_store(create=True) as (_, agent):
-        return await agent.history.compact(request.messages, session=session, deadline=None, **given)
+        waits = None if options.server is None else 60.0
+        return await agent.history.compact(request.messages, session=session, deadline=waits, **given)
 
 
 def _strategy(name: str) -> Any:
@@ -270,7 +275,7 @@ def _strategy(name: str) -> Any:
     return dict(zip(_STRATEGIES, made, strict=True))[known("--strategy", name, _STRATEGIES)]()
 
 
-def _request(request: RequestFile, made: Compaction) -> Any:
+def _request(request: RequestFile, made: Compaction | RemoteCompaction) -> Any:
     """As the file was: a list of messages, or a request."""
     if request.system is None and request.tools is None:
         return made.messages
@@ -282,8 +287,14 @@ def _request(request: RequestFile, made: Compaction) -> Any:
 # What a compaction did, for a person and as JSON; and what a handle in a compacted prompt stands for (`germane show`).
 
 
-def compaction_shape(made: Compaction) -> dict[str, Any]:
-    """A compaction as JSON, without the entries: what was taken out is in the messages given."""
+def compaction_shape(made: Compaction | RemoteCompaction) -> dict[str, Any]:
+    """A compaction as JSON, without the entries: what was taken out is in the messages given. A server gives the figures of the
+    trace alone."""
+    from germane.kinds.remote_values import RemoteCompaction
+
+    if isinstance(made, RemoteCompaction):
+        shared = {name: encode(getattr(made, name)) for name in ("provider", "messages", "system")}
+        return {**shared, **encode(made.report), "summary": made.summary or None, "constraints": list(made.constraints)}
     shown = (
         "provider",
         "messages",
@@ -305,35 +316,43 @@ def compaction_shape(made: Compaction) -> dict[str, Any]:
     }
 
 
-def print_compaction(made: Compaction) -> None:
+def _figures(made: Compaction | RemoteCompaction) -> HistoryReport:
+    from germane.compaction.plan import report_of
+    from germane.kinds.remote_values import RemoteCompaction
+
+    return made.report if isinstance(made, RemoteCompaction) else report_of(made)
+
+
+def print_compaction(made: Compaction | RemoteCompaction) -> None:
     """Print the figures, what couldn't be done, the handles, and last the summary."""
-    screen, trace = console(), made.trace
-    saved = f"{trace.saved_tokens:,} tokens; {trace.cache_lost_tokens:,} are read anew"
+    screen, done = console(), _figures(made)
+    saved = f"{done.saved_tokens:,} tokens; {done.cache_lost_tokens:,} are read anew"
     fields = [
-        ("tokens", f"{made.tokens_before:,} before, {made.tokens:,} now, of {made.max_tokens:,}"),
-        ("fits", "yes" if made.fits else "no: what may not be lost is larger"),
+        ("tokens", f"{done.tokens_before:,} before, {done.tokens:,} now, of {done.max_tokens:,}"),
+        ("fits", "yes" if done.fits else "no: what may not be lost is larger"),
         ("messages", f"{len(made.messages):,}"),
-        ("masked", _counted(made.masked, "tool output")),
-        ("summarised", _counted(made.summarised, "message")),
-        ("dropped", _counted(made.dropped, "message")),
-        ("closed", f"{_counted(len(made.quarantined), 'message')} without a call or a result" if made.quarantined else ""),
-        ("saved", saved if trace.saved_tokens else ""),
-        ("pays after", "" if trace.pays_after is None else _counted(max(1, ceil(trace.pays_after)), "call")),
-        *(("because" if not index else " ", reason) for index, reason in enumerate(trace.reasons)),
-        *(("handles" if not index else " ", handle) for index, handle in enumerate(made.cited)),
+        ("masked", _counted(done.masked, "tool output")),
+        ("summarised", _counted(done.summarised, "message")),
+        ("dropped", _counted(done.dropped, "message")),
+        ("closed", f"{_counted(done.quarantined, 'message')} without a call or a result" if done.quarantined else ""),
+        ("saved", saved if done.saved_tokens else ""),
+        ("pays after", "" if done.pays_after is None else _counted(max(1, ceil(done.pays_after)), "call")),
+        *(("because" if not index else " ", reason) for index, reason in enumerate(done.reasons)),
+        *(("handles" if not index else " ", handle) for index, handle in enumerate(done.cited)),
     ]
     print_fields(screen, fields)
-    if made.summary is not None:
+    summary = made.summary if isinstance(made.summary, str | None) else made.summary.text
+    if summary:
         screen.print(Rule(Text("summary", style="bold"), align="left", style="dim", characters="─"))
-        screen.print(Text(plain(made.summary.text)))
+        screen.print(Text(plain(summary)))
 
 
-def archived_shape(earlier: EarlierMessages) -> dict[str, Any]:
+def archived_shape(earlier: EarlierMessages | RemoteEarlier) -> dict[str, Any]:
     """What a handle stands for, as JSON."""
     return {"type": "earlier", **encode(earlier)}
 
 
-def print_archived(earlier: EarlierMessages) -> None:
+def print_archived(earlier: EarlierMessages | RemoteEarlier) -> None:
     """Print what a handle stands for: where it is from, and the text last."""
     count = len(earlier.messages)
     output = earlier.kind == "output"

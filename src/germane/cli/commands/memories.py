@@ -323,4 +323,4 @@ def _counts(receipt: Receipt) -> str:
 def _confirmed(counts: str, options: GlobalOptions) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(f"forget asks first and nobody is there to answer: pass --yes to forget {counts}")
-    return typer.confirm(f"Forget {counts} in {options.db} for good?", err=True)
+    return typer.confirm(f"Forget {counts} in {options.place} for good?", err=True)

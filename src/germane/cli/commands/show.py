@@ -44,7 +44,7 @@ def show(
     """Print everything of one memory or message: its text, times, counts, history and where it came from. Of a handle in a
     compacted prompt print the messages that it stands for."""
     from germane.cli.json_shapes import memory_shape, message_shape
-    from germane.kinds.archive.handle import EarlierMessages
+    from germane.kinds.events.value import Event
     from germane.kinds.memories.value import Memory
 
     options = options_of(context)
@@ -54,18 +54,18 @@ def show(
             print_json({**memory_shape(thing), "history": [one.id for one in line]})
         else:
             print_memory(thing, line)
-    elif isinstance(thing, EarlierMessages):
-        from germane.cli.commands.conversations import archived_shape as earlier_shape
-        from germane.cli.commands.conversations import print_archived as print_earlier
+    elif isinstance(thing, Event):
+        if options.json:
+            print_json(message_shape(thing))
+        else:
+            _print_message(thing)
+    else:
+        from germane.cli.commands.conversations import archived_shape, print_archived
 
         if options.json:
-            print_json(earlier_shape(thing))
+            print_json(archived_shape(thing))
         else:
-            print_earlier(thing)
-    elif options.json:
-        print_json(message_shape(thing))
-    else:
-        _print_message(thing)
+            print_archived(thing)
 
 
 async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event | EarlierMessages, tuple[Memory, ...]]:

@@ -13,7 +13,7 @@ from germane.cli.screen import ListColumn, console, plain, print_fields, print_j
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
-    from germane.kinds.tasks.handle import TaskStack
+    from germane.kinds.tasks.handle import AgentTasks
     from germane.kinds.tasks.value import TaskFrame
 
 
@@ -79,7 +79,7 @@ def show(
     """Print everything of a task, its result last."""
     options = options_of(context)
 
-    async def found(tasks: TaskStack) -> TaskFrame | None:
+    async def found(tasks: AgentTasks) -> TaskFrame | None:
         return await tasks.peek(session) if id is None else await tasks.get(id)
 
     frame = run_async(_with(options, found))
@@ -181,7 +181,7 @@ def _empty(session: str) -> str:
 
 
 def _changed(
-    context: typer.Context, change: Callable[[TaskStack], Awaitable[TaskFrame]], word: str, *, create: bool = False
+    context: typer.Context, change: Callable[[AgentTasks], Awaitable[TaskFrame]], word: str, *, create: bool = False
 ) -> None:
     options = options_of(context)
     frame = run_async(_with(options, change, create=create))
@@ -193,7 +193,7 @@ def _changed(
         console().print(secrets_line(frame.secrets))
 
 
-def _done(context: typer.Context, change: Callable[[TaskStack], Awaitable[Any]], said: str) -> None:
+def _done(context: typer.Context, change: Callable[[AgentTasks], Awaitable[Any]], said: str) -> None:
     options = options_of(context)
     value = run_async(_with(options, change))
     if options.json:
@@ -215,6 +215,6 @@ def _print(frame: TaskFrame) -> None:
     print_fields(console(), fields)
 
 
-async def _with(options: GlobalOptions, work: Callable[[TaskStack], Awaitable[T]], *, create: bool = False) -> T:
+async def _with(options: GlobalOptions, work: Callable[[AgentTasks], Awaitable[T]], *, create: bool = False) -> T:
     async with options.open_store(create=create) as (_, agent):
         return await work(agent.tasks)

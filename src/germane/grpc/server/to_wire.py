@@ -49,15 +49,17 @@ def search_result(scored: Scored) -> memory_pb2.SearchResponse:
     """Returns one result of a search."""
     candidate = scored.candidate
     return memory_pb2.SearchResponse(
+        **scored.breakdown._asdict(),
         id=candidate.id,
         score=scored.score,
-        relevance=scored.breakdown.relevance,
         text=wire_text(candidate.text),
         category=candidate.category,
         source=candidate.source,
         created_at=stamp(candidate.created_at),
         speaker=wire_text(candidate.speaker),
         session_id=candidate.session or "",
+        title=wire_text(candidate.title),
+        message_id=wire_text(candidate.provenance.message_id or ""),
     )
 
 

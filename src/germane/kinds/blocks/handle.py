@@ -58,7 +58,7 @@ _MAX_INLINE = 32
 """Mutations of one edit that are read on the event loop: 2 ms."""
 
 
-class MemoryBlocks:
+class AgentBlocks:
     """The blocks that one scope sees: its user's, agent-wide ones, and those that other agents share with it. A block is named
     by its label or its id; a user's block stands before the agent's with the same label, and both before a shared one. A scope
     changes its own user's blocks (agent-wide ones where it has none), and shared ones as far as granted.
@@ -376,7 +376,7 @@ class MemoryBlocks:
         return await self._forget(entry.id, by, reason)
 
     def __repr__(self) -> str:
-        return f"<MemoryBlocks {self._scope}>"
+        return f"<AgentBlocks {self._scope}>"
 
     def _editor(self, by: str, reason: str, system: object = False) -> Editor:
         flags(system=system)

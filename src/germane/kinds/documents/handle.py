@@ -45,7 +45,7 @@ class FolderIngested:
     skipped: tuple[SkippedFile, ...]
 
 
-class Documents:
+class AgentDocuments:
     """The documents that one scope sees: its user's, and those of all users. A document is found and replaced by its `source`.
     Its passages are searched with the messages, and shown under the document's title."""
 
@@ -192,7 +192,7 @@ class Documents:
         flags(agent_wide=agent_wide, dry_run=dry_run)
         remark = remarks(self._parts.secrets, by, reason)
         scope = self._owner(agent_wide)
-        document = await Documents(self._parts, scope).get(source)
+        document = await AgentDocuments(self._parts, scope).get(source)
         if document.user != scope.user:
             raise InvalidInput("{} belongs to all users of the agent", document.source, advice="forget it with agent_wide=True")
         plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), **remark)

@@ -36,7 +36,7 @@ _MAX_SESSIONS = 100
 """Sessions of which highlights are asked for at most."""
 
 
-class EventLog:
+class AgentEvents:
     """The events of one scope that aren't messages, in its sessions. `archetype` names the extractors that read them; a call
     may name another one."""
 

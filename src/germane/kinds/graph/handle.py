@@ -45,7 +45,7 @@ _FAN_OUT = 200
 _MAX_SAME = 20
 
 
-class KnownGraph:
+class AgentGraph:
     """What one scope knows of people, places, files and other things. It reads what is its user's own and what is agent-wide,
     and changes its user's own (what is agent-wide, where it has no user). An entity is named by its id or by a name; a name
     that several have raises `InvalidInput` with their ids. Everything raises `InvalidInput` for arguments beyond the limits."""
@@ -226,7 +226,7 @@ class KnownGraph:
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     def __repr__(self) -> str:
-        return f"<KnownGraph {self._scope}>"
+        return f"<AgentGraph {self._scope}>"
 
     async def _id(self, entity: str) -> str:
         """Returns the id of an entity that is named by its id or by a name."""

@@ -28,7 +28,7 @@ from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 
 
-class Recollections:
+class AgentMemories:
     """The memories of one scope. The beginning of an id stands for it; `InvalidInput` names the ids where several begin so."""
 
     def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
@@ -84,7 +84,7 @@ class Recollections:
         return await memory_id(self._store, string("id", id, ID))
 
     def __repr__(self) -> str:
-        return f"<Recollections {self._scope}>"
+        return f"<AgentMemories {self._scope}>"
 
 
 # One call of `remember` or `directive`.

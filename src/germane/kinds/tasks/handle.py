@@ -58,7 +58,7 @@ Artifacts = Iterable[str | tuple[str, str] | TaskArtifact]
 """Ids of stored things that a task points to, each alone or with a title."""
 
 
-class TaskStack:
+class AgentTasks:
     """What one scope's sessions are working on. Each session has a stack of its own; `session` may be left out where the scope
     names one. Several processes may work on the same stack. Every call raises `InvalidInput` for what it can't use, and
     `NotFound` for tasks, branches and checkpoints that aren't there."""

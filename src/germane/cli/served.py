@@ -1,0 +1,237 @@
+"""Served agent: the agent of a server as commands use it, in place of the agent of a file (`--server`).
+
+A command calls the same methods and gets the same values either way. Most of them are the client's own; the classes here have
+those whose arguments or values differ from the library's, and `served_values.py` turns the values. Commands that need the file
+don't come here: `app.py` names them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from germane.cli.served_values import (
+    ServedBuilder,
+    ServedContext,
+    about_of,
+    context_of,
+    memory_of,
+    receipt_of,
+    scored_of,
+    unknown_id,
+)
+from germane.errors import GermaneError, InvalidInput, StoreUnavailable
+from germane.grpc.client import Client, assembly
+from germane.grpc.client.channel import grpc, local
+from germane.grpc.client.conversation import Altered
+from germane.grpc.client.rpcs import ClientRpc, sendable
+from germane.grpc.messages import context_pb2
+from germane.kinds.documents.handle import FolderIngested, SkippedFile, files_in, read_file, source_for
+from germane.kinds.events.reads import MessagePage
+from germane.kinds.memories.value import Memory, Receipt
+
+if TYPE_CHECKING:
+    from germane.api.verbs.about import AboutEntity
+    from germane.kinds.documents.value import Ingested
+    from germane.types.candidate import Scored
+    from germane.types.inventory import AgentPage
+    from germane.types.reports import Why
+
+T = TypeVar("T")
+
+KEY_VARIABLE = "GERMANE_API_KEY"
+_PATIENCE = 60.0
+"""Seconds that a command waits for one answer."""
+_EXPLAINED = 10.0
+"""Seconds that an answer may take that waits for every source."""
+_TLS, _PLAIN = ("grpcs",), ("grpc", "")
+_HANDLES = ("blocks", "events", "graph", "history", "memories", "tasks")
+_VERBS = ("directive", "feedback", "find", "record", "sessions", "stats", "texts", "users", "warm")
+"""What the client has under the library's names, with its arguments and values."""
+
+
+@asynccontextmanager
+async def open_server(address: str, key_file: Path | None, **scope: Any) -> AsyncIterator[tuple[ServedStore, ServedAgent]]:
+    """Yields the store and the agent of a server. `scope` are org, agent, user and zone. Connects at the first call. Raises
+    `InvalidInput` for an address or a key file that can't be used."""
+    target, tls = server_address(address)
+    key = _key(key_file)
+    if key is not None and not tls and not local(target):
+        raise InvalidInput(f"the key could be read on its way to {target}, which isn't this machine: give grpcs://{target}")
+    async with _CommandClient(target, key=key, tls=tls, patience=_PATIENCE, limit=_PATIENCE, **scope) as client:
+        yield ServedStore(client), ServedAgent(client)
+
+
+def server_address(given: str) -> tuple[str, bool]:
+    """Returns host and port, and whether TLS is used, of `HOST:PORT`, `grpc://HOST:PORT` or `grpcs://HOST:PORT`. Raises
+    `InvalidInput`."""
+    before, scheme, after = given.strip().partition("://")
+    kind, target = (before.lower(), after.rstrip("/")) if scheme else ("", before)
+    if kind in ("http", "https"):
+        secure = "s" if kind == "https" else ""
+        raise InvalidInput(f"--server: germane isn't served over {kind} yet: give grpc{secure}://HOST:PORT")
+    if kind not in (*_TLS, *_PLAIN) or not target or "/" in target:
+        raise InvalidInput(f"--server must be HOST:PORT, or grpcs://HOST:PORT for TLS, not {given[:200]!r}")
+    return target, kind in _TLS
+
+
+def _key(file: Path | None) -> str | None:
+    """The API key of --key-file, else of the environment; None where there is neither."""
+    if file is None:
+        return os.environ.get(KEY_VARIABLE, "").strip() or None
+    try:
+        key = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"--key-file {file} can't be read: {getattr(error, 'strerror', None) or 'not text'}") from None
+    if not key or len(key.split()) > 1:
+        raise InvalidInput(f"--key-file {file} must hold the API key alone, as germane keys create prints it")
+    return key
+
+
+class _CommandClient(Client):
+    """The client, whose errors say what the user of a command can do."""
+
+    async def _run(self, rpc: ClientRpc[T]) -> T:
+        return await super()._run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
+
+    def _told(self, error: grpc.RpcError, usual: GermaneError) -> GermaneError:
+        target, details = self._connection.address.target, error.details() or error.code().name
+        match error.code():
+            case grpc.StatusCode.UNAUTHENTICATED:
+                given = "doesn't take the API key" if self._connection.address.key else "needs an API key"
+                advice = f"set {KEY_VARIABLE} or give --key-file; germane keys create makes one where the store is"
+                return StoreUnavailable(f"the server at {target} {given} ({advice})")
+            case grpc.StatusCode.PERMISSION_DENIED if type(usual) is GermaneError:
+                whose = f"org {self.scope.org} and agent {self.scope.agent}"
+                advice = "germane keys list, where the store is, shows what each key allows"
+                return StoreUnavailable(f"the API key doesn't allow this for {whose} ({advice})")
+            case grpc.StatusCode.UNIMPLEMENTED:
+                return StoreUnavailable(f"what answers at {target} can't do this: it is another service, or another germane")
+            case grpc.StatusCode.UNAVAILABLE:
+                advice = "correct --server, begin germane serve there, or give grpcs:// where it uses TLS"
+                return StoreUnavailable(f"no answer from the server at {target} ({advice}): {details}")
+            case grpc.StatusCode.DEADLINE_EXCEEDED:
+                return StoreUnavailable(f"the server at {target} didn't answer in time (try again)")
+        return usual
+
+
+class ServedStore:
+    """What commands use of a `Germane` besides its agent."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def agent(self, agent: str, *, org: str, user: str | None = None, zone: str = "UTC") -> ServedAgent:
+        """Returns the agent of another scope, over the same connection."""
+        other = self._client.within(org=org, agent=agent, zone=zone)
+        other.scope = replace(other.scope, user=user)  # `within` keeps the user where it gets None
+        return ServedAgent(other)
+
+    async def agents(self, org: str, *, limit: int = 50, cursor: str | None = None) -> AgentPage:
+        return await self._client.within(org=org).agents(limit=limit, cursor=cursor)
+
+
+class ServedAgent:
+    """An agent of the server. The attributes in `_HANDLES` and `_VERBS` are the client's."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._asked: Mapping[str, Any] = {}
+        """The arguments of the last assembly."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _HANDLES or name in _VERBS:
+            return getattr(self._client, name)
+        raise AttributeError(f"commands have no {name} over a server")
+
+    @property
+    def documents(self) -> ServedDocuments:
+        return ServedDocuments(self._client.documents)
+
+    def builder(self) -> ServedBuilder:
+        return ServedBuilder(self._client.build)
+
+    async def remember(self, text: str | None = None, **fields: Any) -> Memory:
+        return memory_of(await self._client.remember(text, **fields))
+
+    async def recall(self, query: str, **asked: Any) -> tuple[Scored, ...]:
+        found = await self._client.search(query, **asked)
+        return tuple(scored_of(one, rank) for rank, one in enumerate(found, 1))
+
+    async def forget(self, ids: Iterable[str] | None = None, **criteria: Any) -> Receipt:
+        if not any((ids, *criteria.values())):
+            ids = [unknown_id()]  # asks only whether what was forgotten before is gone: a request has to name something
+        return receipt_of(await self._client.forget(tuple(ids or ()), **criteria))
+
+    async def messages(self, session: str | None = None, *, whole: bool = True, **asked: Any) -> MessagePage:
+        page = await self._client.messages(session, **asked)
+        if not whole:
+            return page
+        found = [await self._client.find(one.id) if one.passage is not None else one for one in page.messages]
+        return replace(page, messages=tuple(one for one in found if not isinstance(one, Memory)))
+
+    async def about(self, name: str | None = None, **asked: Any) -> AboutEntity:
+        return about_of(await self._client.about(name, **asked), asked["model"])
+
+    async def assemble(self, messages: list[Any], *, deadline: float | None, **asked: Any) -> ServedContext:
+        """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
+        germane's errors, where an application's client would answer with its own messages."""
+        self._asked = {"messages": messages, "deadline": _EXPLAINED if deadline is None else deadline, **asked}
+        call = assembly.assemble(self._client.scope, messages, explain=True, **asked)
+        call.copy_messages()
+        with sendable():
+            request = call.build()
+        request.deadline_ms = 0 if deadline is None else max(1, round(deadline * 1000))
+        rpc = ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, call.answer)
+        try:
+            answer = await self._client._run(rpc)
+        except Altered:
+            raise InvalidInput("the messages aren't in the shape of the model's provider (name it with --provider)") from None
+        return context_of(answer, asked, provider=request.options.provider)
+
+    async def why(self, id: str, context: ServedContext, *, session: str | None = None) -> Why:
+        """The server assembles anew what the last assembly was asked for."""
+        return await self._client.why(id, **self._asked)
+
+
+class ServedDocuments:
+    """The documents of the server. Files are read here, and sent."""
+
+    def __init__(self, documents: Any) -> None:
+        self.list, self.get, self._ingest = documents.list, documents.get, documents.ingest
+
+    async def ingest(
+        self, path: str | None = None, *, progress: Callable[[int, int], None] | None = None, **given: Any
+    ) -> Ingested:
+        if path is None:
+            stored: Ingested = await self._ingest(**given)
+            return stored
+        try:
+            return await self._sent(Path(path), **given)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error}") from None
+
+    async def ingest_folder(
+        self, folder: str, *, source: str | None = None, progress: Callable[[int, int], None], **given: Any
+    ) -> FolderIngested:
+        found, skipped = files_in(Path(folder))
+        total, done, documents = max(1, sum(file.size for file in found)), 0, list[Any]()
+        for file in found:
+            named = None if source is None else f"{source}/{file.name}"
+            try:
+                documents.append(await self._sent(file.path, source=named, title=file.name, **given))
+            except InvalidInput as error:
+                skipped.append(SkippedFile(str(file.path), str(error)))
+            done += file.size
+            progress(done, total)
+        return FolderIngested(documents=tuple(documents), skipped=tuple(skipped))
+
+    async def _sent(self, file: Path, *, source: str | None, title: str | None = None, **given: Any) -> Ingested:
+        named = source_for(os.path.realpath(file) if source is None else source)  # noqa: ASYNC240
+        data = read_file(file)
+        stored: Ingested = await self._ingest(data=data, source=named, title=source_for(title or file.name), **given)
+        return stored
