@@ -34,7 +34,7 @@ from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.stages.gather.source import SourceFactory
-from germane.stores.contract import Checkup
+from germane.stores.contract import BacksUp, Checkup, EmbedsLater, ExaminesItself, Upgrades
 from germane.text.secrets.detection import SecretPolicy, secret_policy
 from germane.types import limits
 from germane.types.inventory import AgentPage, OrgPage
@@ -244,7 +244,9 @@ class Germane:
         fault = "" if watched is None else watched.fault
         worker = self._open.extraction_worker
         figures = {} if worker is None else extraction_state(worker)
-        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts, **figures)
+        store = self._open.store
+        refused = store.refused_texts if isinstance(store, EmbedsLater) else 0
+        return replace(state, embedder_fault=fault, refused_texts=refused, **figures)
 
     @property
     def strategies(self) -> Strategies:
@@ -277,7 +279,10 @@ class Germane:
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy of the store to the file `target`, while the store is in use. `progress(done, total)` counts
         pages. Raises `StoreError`."""
-        await self._open.store.backup(Path(target), progress)
+        store = self._open.store
+        if not isinstance(store, BacksUp):
+            raise StoreError("this store doesn't copy itself: use the backups of its database, or export it")
+        await store.backup(Path(target), progress)
 
     def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
         """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
@@ -303,7 +308,10 @@ class Germane:
         checksum), whether search rows match their texts (a sample of them, all where `full`), and whether rows are left of what
         is gone. `progress(done, total)` counts texts, on any thread. Raises `StoreError`."""
         flags(full=full)
-        return await self._open.store.verify(full=full, progress=progress)
+        store = self._open.store
+        if not isinstance(store, ExaminesItself):
+            raise StoreError("this store doesn't examine itself: use what its database has for that")
+        return await store.verify(full=full, progress=progress)
 
     async def check(self) -> Checkup:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
@@ -311,7 +319,8 @@ class Germane:
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLING_SECONDS):
                 await self._open.catch_up.settle()
-        found = await self._open.store.check()
+        store = self._open.store
+        found = await store.check() if isinstance(store, ExaminesItself) else Checkup(findings=())
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
         with suppress(StoreError):
@@ -327,7 +336,10 @@ class Germane:
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Makes vectors of the embedder in use for every text that has none (SEARCH-3). Returns how many it made."""
-        return await self._open.store.reembed(progress)
+        store = self._open.store
+        if not isinstance(store, EmbedsLater):
+            raise StoreError("this store makes no vectors anew: export it, and restore it into a new one")
+        return await store.reembed(progress)
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Brings what an earlier version stored into the form of this one: its long texts are divided into parts for search,
@@ -335,12 +347,12 @@ class Germane:
         Opening begins that in the background and logs how far it is (logger `germane.store`); `upgrade` returns when it is
         done. `progress(done, total)` counts texts, then sessions. Returns how many were left to do. What is interrupted is
         taken up again when the store is opened next. Raises `StoreError`."""
-        parts = self._open
-        if parts.store.read_only:
+        parts, store = self._open, self._open.store
+        if store.read_only or not isinstance(store, Upgrades):
             return 0
         await parts.catch_up.close()
         try:
-            return await parts.store.upgrade(progress)
+            return await store.upgrade(progress)
         finally:
             parts.catch_up.start()
 

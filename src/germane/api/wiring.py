@@ -49,7 +49,7 @@ from germane.ports.models import (
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.stages.gather.source import SourceFactory
-from germane.stores.contract import Store
+from germane.stores.contract import Store, TellsChanges
 from germane.stores.sqlite.database import known_dimension
 from germane.stores.sqlite.store import SqliteStore
 from germane.text.secrets.detection import SecretPolicy
@@ -203,7 +203,8 @@ async def wire(
     )
     if warm:
         await _warm_up(engine, store, words)
-    store.when_vanished(engine.directive_cache.revise)
+    if isinstance(store, TellsChanges):
+        store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
     engine.directive_cache.load(await store.ask(ListDirectives(_MAX_DIRECTIVES)), since)
     catch_up, background = CatchUp(store, watched), Background(admission.busy)

@@ -81,29 +81,6 @@ class ScopedStore(Protocol):
     def known_revision(self) -> int:
         """Returns the revision of a commit that every read from now on sees: the latest that this process knows of. No I/O."""
 
-    async def scrub(self) -> str:
-        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
-        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
-        in any case."""
-
-
-@runtime_checkable
-class EmbedsQueries(Protocol):
-    """Optional capability of a scoped store: its searches call `Query.embed` where that is set."""
-
-    embeds_queries: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkup:
-    """What `germane doctor` shows: for each check its name, its finding in words, and whether the finding is fine."""
-
-    findings: tuple[tuple[str, str, bool], ...]
-
-    @property
-    def healthy(self) -> bool:
-        return all(fine for _, _, fine in self.findings)
-
 
 class UnscopedStore(Protocol):
     """What belongs to no scope, such as API keys, and what is asked about all of them: for the operator of the store and for
@@ -128,22 +105,82 @@ class Store(UnscopedStore, Protocol):
     def within(self, scope: Scope) -> ScopedStore:
         """Returns the part of the store that `scope` can reach. Does no I/O."""
 
-    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
-        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
-        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
-        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
-
-    async def warm(self, scope: Scope) -> None:
-        """Loads the partitions that searches of this scope need into memory."""
-
     def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
         """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
         then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
         within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
         where the store is closed meanwhile, or where its reader keeps it waiting for a minute."""
 
+    async def close(self) -> None:
+        """Completes what is being written and releases the store. Idempotent."""
+
+
+# Capabilities: what a store may lack. A caller asks with `isinstance` before it uses one, and says what is missing, or goes on
+# without it. A test of `StoreContract` that needs one is skipped where the store lacks it.
+
+
+@runtime_checkable
+class EmbedsQueries(Protocol):
+    """Optional capability of a scoped store: its searches call `Query.embed` where that is set."""
+
+    embeds_queries: bool
+
+
+@runtime_checkable
+class Scrubs(Protocol):
+    """A scoped store that removes the bytes of what was forgotten from its files."""
+
+    async def scrub(self) -> str:
+        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
+        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
+        in any case."""
+
+
+async def scrub_files(store: ScopedStore) -> str:
+    """Scrubs the files where the store can; see `Scrubs.scrub`. Returns a sentence that says so where it can't."""
+    return await store.scrub() if isinstance(store, Scrubs) else "this store doesn't overwrite what was forgotten in its files"
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    """A store that tells what other processes have changed. A store that several processes share must do so."""
+
+    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
+        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
+        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
+
+
+@runtime_checkable
+class WarmsUp(Protocol):
+    """A store that keeps in memory what it searches."""
+
+    async def warm(self, scope: Scope) -> None:
+        """Loads the partitions that searches of this scope need into memory."""
+
+
+@runtime_checkable
+class BacksUp(Protocol):
+    """A store that copies itself."""
+
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """What `germane doctor` shows: for each check its name, its finding in words, and whether the finding is fine."""
+
+    findings: tuple[tuple[str, str, bool], ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(fine for _, _, fine in self.findings)
+
+
+@runtime_checkable
+class ExaminesItself(Protocol):
+    """A store that tells how it is."""
 
     async def check(self) -> Checkup:
         """Examines the store."""
@@ -152,15 +189,15 @@ class Store(UnscopedStore, Protocol):
         """Reads all that is stored and compares it with what was derived from it: checksums, search rows (a sample of them, all
         where `full`), rows without the thing that they belong to. `progress(done, total)` counts texts, on any thread."""
 
+
+@runtime_checkable
+class EmbedsLater(Protocol):
+    """A store that can make vectors after the commit of a text, and all of them anew."""
+
     async def embed_pending(self, limit: int | None = None) -> int:
         """Completes what search still lacks: divides long texts that an earlier version stored undivided, and embeds at most
         `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
         texts embedded."""
-
-    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
-        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
-        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""
 
     @property
     def refused_texts(self) -> int:
@@ -173,5 +210,12 @@ class Store(UnscopedStore, Protocol):
         """Gives every text a vector of the embedder in use and calls `progress(done, total)`. Returns the number of vectors
         made."""
 
-    async def close(self) -> None:
-        """Completes what is being written and releases the store. Idempotent."""
+
+@runtime_checkable
+class Upgrades(Protocol):
+    """A store that brings what an earlier version stored into the form of this one."""
+
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
+        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
+        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""

@@ -56,7 +56,7 @@ from germane.kinds.memories.reads import (
     Select,
     Selection,
 )
-from germane.stores.contract import ScopedStore, Store
+from germane.stores.contract import ScopedStore, Scrubs, Store
 from germane.transfer.contents import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import Provenance
 from germane.types.inventory import AgentSummary, OrgSummary, Stats, Tombstone, UserSummary
@@ -499,7 +499,7 @@ class ForgetContract:
         before = await anna.revision()
         for user in (ANNA.user, ANNA.user, "nobody"):
             await agent.commit(writing(ForgetOwner(user=user, at=LATER)))
-            assert await agent.scrub() == ""
+            assert not isinstance(agent, Scrubs) or await agent.scrub() == ""
             assert await found(anna, "cat") == ["cat", "cat"]
             assert (await anna.ask(CurrentDirective())).text == "Be kind"
             assert len((await anna.ask(ListSessions(5))).sessions) == 1

@@ -16,7 +16,7 @@ from germane.kinds.injections import keep_injections
 from germane.kinds.memories.plans import count_retrievals
 from germane.ports.batch_writer import BatchWriter, stopped
 from germane.ports.models import LLM, Completion, Watched
-from germane.stores.contract import Store
+from germane.stores.contract import EmbedsLater, Store
 from germane.types.candidate import Chosen
 from germane.types.scope import Scope
 
@@ -196,7 +196,8 @@ class CatchUp:
         try:
             if self._embedder is not None and self._embedder.fault:
                 await self._embedder.check()
-            await self._store.embed_pending()
+            if isinstance(self._store, EmbedsLater):
+                await self._store.embed_pending()
         except Exception:
             return False
         return True
