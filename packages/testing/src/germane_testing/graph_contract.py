@@ -38,9 +38,9 @@ from germane.kinds.graph.reads import (
 from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import EntityFinding, EntityName, Pattern, RelationFinding
 from germane.kinds.inventory import AllowedIds, ScopeStats, TombstoneOf
-from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, PutMemory, Select
+from germane.kinds.memories.reads import Forget, ForgetOwner, IdsInUse, LeftOf, PutMemory, Select
 from germane.kinds.tasks.plans import TaskOutcome, new_frame, pop_task, push_task
-from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView, TaskIdsInUse
+from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView
 from germane.kinds.tasks.value import TaskFrame, shown_task
 from germane.stores.contract import ExaminesItself, ScopedStore, Store
 from germane.types.plan import uuid7
@@ -456,7 +456,7 @@ class TaskContract:
             assert await theirs.ask(FramesById((frame.id,))) == {}
             assert await theirs.ask(StackView(SESSION)) is None
             assert await theirs.commit(asking(FramesById((frame.id,)))) == {}
-            assert frame.id in (await theirs.commit(asking(TaskIdsInUse((frame.id,))))).elsewhere
+            assert frame.id in (await theirs.commit(asking(IdsInUse((frame.id,))))).elsewhere
             stolen = replace(frame, user=scope.user, goal="theirs")
             await theirs.commit(writing(PutFrame(stolen)))
             await theirs.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
@@ -491,6 +491,6 @@ class TaskContract:
         await mine.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
         assert await mine.ask(ListFrames(None, None, 10)) == ()
         assert await mine.commit(asking(HeadOf(SESSION))) is None
-        known = await mine.commit(asking(TaskIdsInUse((frame.id,))))
+        known = await mine.commit(asking(IdsInUse((frame.id,))))
         assert known.forgotten == {frame.id}
         await store.close()

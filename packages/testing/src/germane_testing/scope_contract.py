@@ -629,7 +629,7 @@ class TransferContract:
 
     @pytest.mark.requirement("MEM-3", "SCOPE-2")
     async def test_ids_in_use_are_told(self, store: Store) -> None:
-        """Ids of what is forgotten, whoever had it, and of what others have; the scope's own aren't among them."""
+        """Ids of what is forgotten, whoever had it, and of what others have; apart from these the scope's own, by kind."""
         mine, theirs, shared, gone = (a_memory(f"cat {n}", user=user) for n, user in enumerate(("anna", "ben", None, "ben")))
         said = an_event("cat", user="ben")
         await store.within(AGENT).commit(writing(PutMemory(shared)))
@@ -639,7 +639,7 @@ class TransferContract:
         elsewhere = frozenset({theirs.id, shared.id, said.id})
         assert await store.within(ANNA).commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
         await store.within(ANNA).commit(writing(PutMemory(mine)))
-        assert await store.within(ANNA).commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere)
+        assert await store.within(ANNA).commit(asking(asked)) == IdUse(frozenset({gone.id}), elsewhere, {mine.id: "memory"})
         assert await store.within(ANNA).commit(asking(EventsById((said.id,)))) == {}
         found = await store.within(BEN).commit(asking(EventsById((said.id, "absent"))))
         assert [(id, event.text) for id, event in found.items()] == [(said.id, "cat")]
