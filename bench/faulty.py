@@ -108,6 +108,11 @@ class _Switched:
     def __init__(self, target: object, fault: Any, *, within: bool = False) -> None:
         self._target, self._fault, self._within = target, fault, within
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """That of the target, so that `isinstance` finds what the target can do."""
+        return type(self._target)
+
     def __getattr__(self, name: str) -> Any:
         fault = self._fault()
         if not self._within:

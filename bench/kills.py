@@ -40,6 +40,7 @@ from bench.machine import describe
 from germane.clock import Clock
 from germane.extraction.llm.answer import Accepted
 from germane.extraction.llm.plans import store_accepted
+from germane.extraction.llm.queue import BeginQueue, ReleaseClaim, lease_next
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.injections import Injection, PutInjection
 from germane.kinds.memories.directive import SetDirective
@@ -48,7 +49,7 @@ from germane.kinds.memories.reads import ForgetOwner, PutConflict, PutMemory
 from germane.kinds.tasks.plans import new_frame, push_task
 from germane.stores.sqlite.store import SqliteStore
 from germane.types.candidate import Provenance
-from germane.types.plan import Change, Plan
+from germane.types.plan import Change, Plan, store_change
 from germane.types.scope import Scope
 from germane.types.trace import InjectedItem
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, writing
@@ -122,7 +123,7 @@ class _Child:
         self.forgetting = False
 
     async def live(self) -> None:
-        await self._store.extraction.begin()
+        await self._store.commit(store_change(BeginQueue()))
         users = [Scope(), *(Scope(user=self._mark()) for _ in range(2))]
         while True:
             scope = self._rng.choice(users)
@@ -186,14 +187,14 @@ class _Child:
     async def _extract(self) -> None:
         """Stores what a language model could have answered about the messages that wait, or gives them back."""
         at = datetime.now(UTC)
-        claim = await self._store.extraction.claim("me", now=at, until=at + timedelta(minutes=10), within=None, eager=True)
+        claim = await self._store.commit(lease_next("me", now=at, until=at + timedelta(minutes=10), within=None, eager=True))
         if claim is None:
             return
         scope = Scope(user=claim.scope.user)
         known = [turn for turn in claim.turns if any(one.id == turn.id for one in self._kept)]
         if not known or self._rng.random() < 0.3:
             retry_at = None if self._rng.random() < 0.5 else at
-            await self._store.extraction.release(claim, reason="no JSON", retry_at=retry_at)
+            await self._store.commit(store_change(ReleaseClaim(claim=claim, reason="no JSON", retry_at=retry_at)))
             return
         mark, source = self._mark(), known[0].id
         memory = a_memory(self._text(mark), derived_from=(source,), user=scope.user, provenance=Provenance(refs=(mark,)))

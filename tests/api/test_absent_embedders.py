@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from germane import Agent, EmbedderError, Germane
 from germane.models.embedders.openai import OpenAICompatible
+from germane.stores.contract import EmbedsLater
 from germane_testing.builders import Hashed
 from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty
 
@@ -53,10 +54,17 @@ async def endpoint(port: int, dimension: int = 4, *, refused: str = "no text") -
         yield
 
 
+async def stale(germane: Germane) -> int:
+    """How many texts have no vector."""
+    store = germane._open.store
+    assert isinstance(store, EmbedsLater)
+    return await store.stale_vectors()
+
+
 async def vectored(germane: Germane) -> None:
     """Returns when every text has its vector."""
     async with asyncio.timeout(20):
-        while germane.state.embedder_fault or await germane._open.store.stale_vectors():  # noqa: ASYNC110
+        while germane.state.embedder_fault or await stale(germane):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -107,7 +115,7 @@ async def test_keywords_serve_until_the_embedder_answers(fault: Fault, tmp_path:
         await agent.remember("The blue vase is in the cellar")
         assert germane.state.embedder_fault
         assert "cellar" in await found(agent)
-        assert await germane._open.store.stale_vectors() == 1
+        assert await stale(germane) == 1
         embedder.fault = None
         if not isinstance(fault, Hang):
             await vectored(germane)
@@ -123,7 +131,7 @@ async def test_an_embedder_that_goes_away_for_a_while(tmp_path: Path) -> None:
     async with Germane.open(tmp_path / "germane.db", embedder=embedder, freeze=False) as germane:
         agent = germane.agent("house")
         await agent.remember("The blue vase is in the cellar")
-        assert (germane.state.embedder_fault, await germane._open.store.stale_vectors()) == ("", 0)
+        assert (germane.state.embedder_fault, await stale(germane)) == ("", 0)
         embedder.fault = Raise(EmbedderError("away"))
         await agent.remember("The red vase is in the attic")
         assert germane.state.embedder_fault == "away"
@@ -206,4 +214,4 @@ async def test_an_endpoint_that_answers_another_dimension_than_was_given(tmp_pat
             await agent.remember("The blue vase is in the cellar")
             assert "vectors of 8 numbers, not 4" in germane.state.embedder_fault
             assert "cellar" in await found(agent)
-            assert await germane._open.store.stale_vectors() == 1
+            assert await stale(germane) == 1

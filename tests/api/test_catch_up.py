@@ -41,6 +41,14 @@ class Away:
         self.answers += 1
         return 1
 
+    refused_texts = 0
+
+    async def stale_vectors(self) -> int:
+        raise NotImplementedError
+
+    async def reembed(self, progress: object = None) -> int:
+        raise NotImplementedError
+
 
 def catching_up(away: Away) -> CatchUp:
     made = CatchUp(cast("Store", away), cast("Any", away))

@@ -11,6 +11,7 @@ from bench.erased import bytes_of
 
 from germane import Germane, InvalidInput
 from germane.api.workers.extraction import ExtractionWorker
+from germane.extraction.llm.queue import QueueState, lease_next
 from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
@@ -286,8 +287,8 @@ async def test_a_lease_of_a_killed_process_ends(opening: Opening, time: Ticking)
         worker = _worker(germane)
         await germane.agent(user="ana").record(TALK, session="s")
         time.advance(MINUTE)
-        queue, now = germane._open.store.extraction, time.clock.now()
-        lost = await queue.claim("killed", now=now, until=now + 10 * MINUTE, within=None, eager=True)
+        store, now = germane._open.store, time.clock.now()
+        lost = await store.commit(lease_next("killed", now=now, until=now + 10 * MINUTE, within=None, eager=True))
         assert lost is not None
         await worker.drain(eager=True)
         assert llm.prompts == []
@@ -342,7 +343,7 @@ async def test_a_forgotten_message_leaves_the_queue(opening: Opening) -> None:
         await agent.forget(session="gone")
         await agent.forget(ids=[recorded.added[0]])
         await agent.extract()
-        assert (await germane._open.store.extraction.report(0)).waiting == 0
+        assert (await germane._open.store.ask(QueueState(0))).waiting == 0
     assert llm.prompts == []  # an assistant's turn alone says nothing of the user
 
 

@@ -16,8 +16,9 @@ from germane import Germane, InvalidInput, LLMError
 from germane.api.workers.extraction import ExtractionWorker
 from germane.extraction.llm.answer import Accepted, accept_answer
 from germane.extraction.llm.prompt import KnownStatement
-from germane.extraction.llm.queue import Claim
+from germane.extraction.llm.queue import BeginQueue, Claim, QueueState
 from germane.ports.models import Completion
+from germane.types.plan import store_change
 from germane_testing.time_warp import Ticking
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
@@ -76,7 +77,7 @@ async def test_a_failure_is_tried_again_later_and_parked_in_the_end(opening: Ope
         assert await _texts(germane) == ["user.work: carpenter"]
         llm.script = [listed(LOVES)]
         assert (await agent.extract()).memories == 1
-        assert (await germane._open.store.extraction.report(0)).parked == 0
+        assert (await germane._open.store.ask(QueueState(0))).parked == 0
 
 
 async def test_an_answer_that_breaks_its_reader_keeps_nobody_waiting(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +150,7 @@ async def test_pauses_grow_while_the_endpoint_fails(opening: Opening, time: Tick
 
     async with opening(None) as germane:
         worker = ExtractionWorker(germane._open.store, llm, time.clock, sleep=sleep)
-        await germane._open.store.extraction.begin()
+        await germane._open.store.commit(store_change(BeginQueue()))
         await germane.agent(user="ana").record(TALK, session="s")
         await worker.start()
         await over.wait()

@@ -8,6 +8,7 @@ import pytest
 
 from germane import Agent, Germane
 from germane.engine.admission import AdmissionQueue
+from germane.stores.contract import EmbedsLater
 from support.calendar import Opening
 
 FILLER = " ".join(f"filler{number}" for number in range(4_000))
@@ -68,7 +69,9 @@ async def test_every_part_has_its_vector_when_recording_returns(germane: Germane
     """Those that its own commit, or one shared with other calls, had no time for are made afterwards."""
     said = [{"role": "user", "content": f"{number} " + "日記を書いた。" * 700} for number in range(30)]
     await agent.record(said, session="s1")
-    assert await germane._open.store.stale_vectors() == 0
+    store = germane._open.store
+    assert isinstance(store, EmbedsLater)
+    assert await store.stale_vectors() == 0
 
 
 @pytest.mark.requirement("LIMITS-3")
@@ -85,5 +88,7 @@ async def test_the_thread_that_makes_vectors_asks_whether_an_assembly_is_at_work
     monkeypatch.setattr(AdmissionQueue, "busy", busy)
     async with opening() as germane:
         await germane.agent("support").record([{"role": "user", "content": f"{LONG} {LONG} {LONG}"}], session="s1")
-        assert await germane._open.store.stale_vectors() == 0
+        store = germane._open.store
+        assert isinstance(store, EmbedsLater)
+        assert await store.stale_vectors() == 0
     assert [name for name in asked if name.startswith("asyncio")]

@@ -56,6 +56,11 @@ class Broken:
     def within(self, scope: Scope) -> Any:
         return faulty(self._store.within(scope), self._fault, *self._points)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """That of the target, so that `isinstance` finds what the target can do."""
+        return type(self._store)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(faulty(self._store, self._fault, name) if name in self._points else self._store, name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
+from germane.kinds.keys.reads import NonceKey
 from germane.stores.contract import Store
 from germane.stores.sqlite import SqliteStore
 from germane_testing.builders import Hashed
@@ -31,6 +32,6 @@ class TestSqliteStore(StoreContract):
 async def test_a_store_in_memory_works_without_a_file() -> None:
     """`:memory:` is one of its own each time."""
     first, second = (SqliteStore.open(":memory:", embedder=Hashed(), clock=Clock()) for _ in range(2))
-    assert await first.nonce_key() != await second.nonce_key()
+    assert await first.ask(NonceKey()) != await second.ask(NonceKey())
     await first.close()
     await second.close()

@@ -11,6 +11,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.kinds.events.reads import ListSessions, PutEvent
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.memories.directive import CurrentDirective, SetDirective
 from germane.kinds.memories.forgetting import forget
 from germane.kinds.memories.reads import CountRetrievals, Forget, ForgetOwner, ListMemories, PutMemory, Select
@@ -199,7 +200,7 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     assert (await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits == ()
     assert (await scoped.ask(CurrentDirective())).text == ""
     while not told:
-        await there.nonce_key()
+        await there.ask(NonceKey())
     assert set(told) == {""}
     assert len(there._partitions) == 0
     await scoped.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))

@@ -12,6 +12,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.memories.reads import ListMemories, PutMemory, SeenMemories
 from germane.stores.sql.statements import rows
 from germane.stores.sqlite import SqliteStore
@@ -174,7 +175,7 @@ async def test_the_nonce_key_outlives_the_process(tmp_path: Path) -> None:
     keys = []
     for _ in range(2):
         store = opened(tmp_path / "a.db")
-        keys.append(await store.nonce_key())
+        keys.append(await store.ask(NonceKey()))
         await store.close()
     assert keys[0] == keys[1]
 

@@ -15,6 +15,7 @@ from germane.api.verbs.transfer import export_lines
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.kinds.keys.plans import revoke
+from germane.kinds.keys.reads import KeyById, ListKeys, NonceKey
 from germane.kinds.keys.value import parse_token
 from germane.kinds.memories.reads import PutMemory
 from germane.stores.sqlite import SqliteStore
@@ -58,9 +59,9 @@ async def test_a_file_of_the_first_version_gets_its_keys(tmp_path: Path) -> None
     path = tmp_path / "a.db"
     first_version(path)
     store = opened(path)
-    issued = await store.keys.commit(issuing())
-    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
-    assert await store.nonce_key() == bytes(32)
+    issued = await store.commit(issuing())
+    assert parse_token(issued.token).matches(await store.ask(KeyById(issued.key.id)))
+    assert await store.ask(NonceKey()) == bytes(32)
     assert (await store.check()).healthy
     await store.close()
 
@@ -69,7 +70,7 @@ async def test_a_file_of_the_first_version_gets_its_keys(tmp_path: Path) -> None
 async def test_what_opens_anything_is_in_no_file(tmp_path: Path) -> None:
     """Neither a token nor its secret: the hash is. A backup has the hash too, and the key works on it."""
     store = opened(tmp_path / "a.db")
-    issued = await store.keys.commit(issuing())
+    issued = await store.commit(issuing())
     await store.backup(tmp_path / "copy.db")
     files = held(tmp_path)
     assert {"a.db", "copy.db"} <= files.keys()
@@ -79,7 +80,7 @@ async def test_what_opens_anything_is_in_no_file(tmp_path: Path) -> None:
     assert digest in files["copy.db"]
     await store.close()
     copy = opened(tmp_path / "copy.db")
-    assert parse_token(issued.token).matches(await copy.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await copy.ask(KeyById(issued.key.id)))
     await copy.close()
 
 
@@ -87,7 +88,7 @@ async def test_what_opens_anything_is_in_no_file(tmp_path: Path) -> None:
 async def test_an_export_holds_no_key(tmp_path: Path) -> None:
     """Not its id, not its digest, not its note."""
     store = opened(tmp_path / "a.db")
-    issued = await store.keys.commit(issuing(note="gateway of Ana"))
+    issued = await store.commit(issuing(note="gateway of Ana"))
     scoped = store.within(Scope(org="acme"))
     await scoped.commit(writing(PutMemory(a_memory("likes tea"))))
     lines = [line async for line in export_lines(store, Reach())]
@@ -101,17 +102,17 @@ async def test_keys_of_a_file_that_cant_be_written_can_be_read(tmp_path: Path) -
     """Keys stay valid; creating and revoking raise `StoreUnavailable`."""
     path = tmp_path / "a.db"
     store = opened(path)
-    issued = await store.keys.commit(issuing())
+    issued = await store.commit(issuing())
     await store.close()
     locked = Locked("locked-keys", base="")
     store = opened(path, vfs="locked-keys")
     assert store.read_only
-    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
-    assert await store.keys.list("acme") == (issued.key,)
+    assert parse_token(issued.token).matches(await store.ask(KeyById(issued.key.id)))
+    assert await store.ask(ListKeys("acme")) == (issued.key,)
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await store.keys.commit(issuing(2))
+        await store.commit(issuing(2))
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await store.keys.commit(revoke(issued.key.id, at=NOON))
+        await store.commit(revoke(issued.key.id, at=NOON))
     await store.close()
     locked.unregister()
 
@@ -120,7 +121,7 @@ async def test_keys_of_a_file_that_cant_be_written_can_be_read(tmp_path: Path) -
 async def test_looking_for_a_key_never_holds_up_the_event_loop(tmp_path: Path) -> None:
     """A lookup waits for a reader thread, and can be cancelled."""
     store = opened(tmp_path / "a.db")
-    issued = await store.keys.commit(issuing())
+    issued = await store.commit(issuing())
     stuck = threading.Event()
 
     def stick(_: SqliteReading) -> None:
@@ -128,12 +129,12 @@ async def test_looking_for_a_key_never_holds_up_the_event_loop(tmp_path: Path) -
 
     busy = [asyncio.create_task(store._readers.run(stick)) for _ in range(2)]
     await asyncio.sleep(0)
-    looking = asyncio.create_task(store.keys.find(issued.key.id))
+    looking = asyncio.create_task(store.ask(KeyById(issued.key.id)))
     for _ in range(100):
         await asyncio.sleep(0)
     assert not looking.done()
     looking.cancel()
     stuck.set()
     await asyncio.gather(*busy)
-    assert parse_token(issued.token).matches(await store.keys.find(issued.key.id))
+    assert parse_token(issued.token).matches(await store.ask(KeyById(issued.key.id)))
     await store.close()

@@ -15,6 +15,7 @@ import pytest
 from germane.clock import Clock
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.injections import PutInjection
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.memories.reads import Forget, ListMemories, PutMemory, SeenMemories
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.backup import back_up
@@ -349,7 +350,7 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
     gone = [writing(Forget(memory_ids=(id,), at=NOON)) for id in ids]
     first = asyncio.ensure_future(store.within(Scope()).commit(gone[0]))
     while not done:
-        await store.nonce_key()
+        await store.ask(NonceKey())
     async with asyncio.timeout(60):  # passed over, it would wait for the next look
         await store.within(Scope()).commit(gone[1])
     await first

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById
+from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById
 from germane.kinds.keys.value import Key, NewKey, StoredKey
-from germane.types.plan import Plan, Read, replay, run_plan
+from germane.types.plan import StorePlan, StoreRead, replay, run_plan
 from germane_testing.faults import Fault, faulty
 from germane_testing.injection_contract import issuing
 
@@ -16,27 +15,25 @@ T = TypeVar("T")
 
 
 class MemoryKeyStore:
-    """A key store in memory. `looks` lists the ids passed to `find`. `put` and `change` act as another process would."""
+    """The part of a store that has keys, in memory. `looks` lists the ids of the keys that were asked for. `put` and
+    `change` act as another process would."""
 
     def __init__(self) -> None:
         self.rows: dict[str, StoredKey] = {}
         self.looks: list[str] = []
         self.commits = 0
 
-    async def find(self, id: str) -> StoredKey | None:
-        self.looks.append(id)
-        return self.rows.get(id)
+    async def ask(self, read: StoreRead[Any]) -> Any:
+        assert isinstance(read, KeyById)
+        self.looks.append(read.id)
+        return self.rows.get(read.id)
 
-    async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        return tuple(stored.key for stored in self.rows.values() if org in (None, stored.key.org))
-
-    async def commit(self, plan: Plan[T]) -> T:
+    async def commit(self, plan: StorePlan[T]) -> T:
         self.commits += 1
 
-        def answer(question: Read[Any]) -> Key | None:
+        def answer(question: StoreRead[Any]) -> StoredKey | None:
             assert isinstance(question, KeyById)
-            stored = self.rows.get(question.id)
-            return stored.key if stored else None
+            return self.rows.get(question.id)
 
         decision = run_plan(plan, answer)
         for change in decision.changes:
@@ -61,18 +58,17 @@ class MemoryKeyStore:
 
 
 class FailingKeyStore:
-    """A wrapper around `chest` whose `find` meets `fault` after the first `after` calls, until `well` is set."""
+    """A wrapper around `chest` whose `ask` meets `fault` after the first `after` calls, until `well` is set."""
 
     def __init__(self, chest: MemoryKeyStore, fault: Fault, *, after: int = 1) -> None:
-        self._chest, self._faulty, self._left = chest, faulty(chest, fault, "find"), after
-        self.list: Callable[[str | None], Awaitable[tuple[Key, ...]]] = chest.list
+        self._chest, self._faulty, self._left = chest, faulty(chest, fault, "ask"), after
         self.well = False
         self.looks = 0
 
-    async def find(self, id: str) -> StoredKey | None:
+    async def ask(self, read: StoreRead[Any]) -> Any:
         self.looks += 1
         self._left -= 1
-        return await (self._chest if self.well or self._left >= 0 else self._faulty).find(id)
+        return await (self._chest if self.well or self._left >= 0 else self._faulty).ask(read)
 
-    async def commit(self, plan: Plan[T]) -> T:
+    async def commit(self, plan: StorePlan[T]) -> T:
         return await self._chest.commit(plan)

@@ -31,7 +31,7 @@ from germane.kinds.memories.handle import forget_matching, read_directive, remem
 from germane.kinds.memories.plans import feedback
 from germane.kinds.memories.value import Memory, Receipt
 from germane.kinds.messages.handle import record_messages
-from germane.stores.contract import ScopedStore
+from germane.stores.contract import ScopedStore, WarmsUp
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
@@ -609,7 +609,9 @@ class Agent:
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
         every answer has it."""
-        await self._parts.store.warm(self.scope)
+        store = self._parts.store
+        if isinstance(store, WarmsUp):
+            await store.warm(self.scope)
         await self.directive()
 
     # What is stored, moved.

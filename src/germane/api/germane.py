@@ -25,15 +25,16 @@ from germane.engine.engine import State
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.extraction.archetypes.registry import Archetypes
 from germane.extraction.archetypes.value import Archetype
-from germane.extraction.llm.queue import QueueReport
-from germane.kinds.inventory import ListUsers
+from germane.extraction.llm.queue import QueueReport, QueueState
+from germane.kinds.inventory import ListAgents, ListOrgs, ListUsers, OwnerOf
 from germane.kinds.keys.handle import Keyring
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.keys.value import pseudonym
 from germane.kinds.memories.value import Receipt
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.stages.gather.source import SourceFactory
-from germane.stores.contract import Checkup
+from germane.stores.contract import BacksUp, Checkup, EmbedsLater, ExaminesItself, Upgrades
 from germane.text.secrets.detection import SecretPolicy, secret_policy
 from germane.types import limits
 from germane.types.inventory import AgentPage, OrgPage
@@ -202,18 +203,18 @@ class Germane:
         """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
         write. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        return await self._open.store.agents(Scope(org=org).org, limit, cursor)
+        return await self._open.store.ask(ListAgents(Scope(org=org).org, limit, cursor))
 
     async def orgs(self, *, limit: int = 50, cursor: str | None = None) -> OrgPage:
         """Returns a page of `limit` (1 to 1,000) orgs of the store with what each has stored, in the order of their first
         write. For the operator, who has the file: no handle on a scope and no key leads here. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        return await self._open.store.orgs(limit, cursor)
+        return await self._open.store.ask(ListOrgs(limit, cursor))
 
     async def owner(self, id: str, *, org: str = "default") -> Scope | None:
         """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
         the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
-        found = await self._open.store.owner(Scope(org=org).org, limits.check_text("id", id, limits.ID))
+        found = await self._open.store.ask(OwnerOf(Scope(org=org).org, limits.check_text("id", id, limits.ID)))
         return None if found is None else Scope(org=org, agent=found[0], user=found[1])
 
     async def forget(
@@ -232,7 +233,7 @@ class Germane:
     @property
     def keys(self) -> Keyring:
         """The key ring: the API keys of every org in the store (RPC-5)."""
-        return Keyring(self._open.store.keys, self._open.verifier, self._clock)
+        return Keyring(self._open.store, self._open.verifier, self._clock)
 
     @property
     def state(self) -> State:
@@ -243,7 +244,9 @@ class Germane:
         fault = "" if watched is None else watched.fault
         worker = self._open.extraction_worker
         figures = {} if worker is None else extraction_state(worker)
-        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts, **figures)
+        store = self._open.store
+        refused = store.refused_texts if isinstance(store, EmbedsLater) else 0
+        return replace(state, embedder_fault=fault, refused_texts=refused, **figures)
 
     @property
     def strategies(self) -> Strategies:
@@ -276,7 +279,10 @@ class Germane:
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy of the store to the file `target`, while the store is in use. `progress(done, total)` counts
         pages. Raises `StoreError`."""
-        await self._open.store.backup(Path(target), progress)
+        store = self._open.store
+        if not isinstance(store, BacksUp):
+            raise StoreError("this store doesn't copy itself: use the backups of its database, or export it")
+        await store.backup(Path(target), progress)
 
     def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
         """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
@@ -295,14 +301,17 @@ class Germane:
 
     async def ping(self) -> None:
         """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""
-        await self._open.store.nonce_key()
+        await self._open.store.ask(NonceKey())
 
     async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
         """Reads all that is stored and returns findings about the content: whether each text is the one that was stored (by its
         checksum), whether search rows match their texts (a sample of them, all where `full`), and whether rows are left of what
         is gone. `progress(done, total)` counts texts, on any thread. Raises `StoreError`."""
         flags(full=full)
-        return await self._open.store.verify(full=full, progress=progress)
+        store = self._open.store
+        if not isinstance(store, ExaminesItself):
+            raise StoreError("this store doesn't examine itself: use what its database has for that")
+        return await store.verify(full=full, progress=progress)
 
     async def check(self) -> Checkup:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
@@ -310,11 +319,12 @@ class Germane:
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLING_SECONDS):
                 await self._open.catch_up.settle()
-        found = await self._open.store.check()
+        store = self._open.store
+        found = await store.check() if isinstance(store, ExaminesItself) else Checkup(findings=())
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
         with suppress(StoreError):
-            report = await self._open.store.extraction.report(today(self._clock))
+            report = await self._open.store.ask(QueueState(today(self._clock)))
             said = extraction_findings(report, self._open.extraction_worker)
             found = replace(found, findings=(*found.findings, *said))
         try:
@@ -326,7 +336,10 @@ class Germane:
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Makes vectors of the embedder in use for every text that has none (SEARCH-3). Returns how many it made."""
-        return await self._open.store.reembed(progress)
+        store = self._open.store
+        if not isinstance(store, EmbedsLater):
+            raise StoreError("this store makes no vectors anew: export it, and restore it into a new one")
+        return await store.reembed(progress)
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Brings what an earlier version stored into the form of this one: its long texts are divided into parts for search,
@@ -334,12 +347,12 @@ class Germane:
         Opening begins that in the background and logs how far it is (logger `germane.store`); `upgrade` returns when it is
         done. `progress(done, total)` counts texts, then sessions. Returns how many were left to do. What is interrupted is
         taken up again when the store is opened next. Raises `StoreError`."""
-        parts = self._open
-        if parts.store.read_only:
+        parts, store = self._open, self._open.store
+        if store.read_only or not isinstance(store, Upgrades):
             return 0
         await parts.catch_up.close()
         try:
-            return await parts.store.upgrade(progress)
+            return await store.upgrade(progress)
         finally:
             parts.catch_up.start()
 
@@ -380,7 +393,7 @@ def _both_receipts(receipt: Receipt, more: Receipt) -> Receipt:
 async def _agents(parts: Parts, org: str) -> list[str]:
     names, cursor = list[str](), None
     while True:
-        page = await parts.store.agents(org, PAGE.maximum, cursor)
+        page = await parts.store.ask(ListAgents(org, PAGE.maximum, cursor))
         names += [one.agent for one in page.agents]
         if (cursor := page.cursor) is None:
             return names

@@ -25,7 +25,9 @@ from germane.engine.engine import Engine
 from germane.errors import InvalidInput
 from germane.extraction.archetypes.registry import Archetypes
 from germane.extraction.archetypes.value import Archetype
+from germane.kinds.keys.reads import NonceKey
 from germane.kinds.keys.verifier import KeyUsage, Verifier
+from germane.kinds.memories.directive import ListDirectives
 from germane.kinds.tasks.value import DelegationLimits
 from germane.models.embedders.distilled import Distilled
 from germane.models.embedders.registry import FunctionEmbedder, open_embedder
@@ -47,7 +49,7 @@ from germane.ports.models import (
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.stages.gather.source import SourceFactory
-from germane.stores.contract import Store
+from germane.stores.contract import Store, TellsChanges
 from germane.stores.sqlite.database import known_dimension
 from germane.stores.sqlite.store import SqliteStore
 from germane.text.secrets.detection import SecretPolicy
@@ -175,11 +177,13 @@ async def wire(
             await vectors.close()
         raise
     try:
-        key = settings.nonce_key or await store.nonce_key()
+        key = settings.nonce_key
+        if not key:
+            key = await store.ask(NonceKey())
     except BaseException:
         await store.close()
         raise
-    budget = LLMBudget(store.extraction, clock, settings.llm_tokens_per_day)
+    budget = LLMBudget(store, clock, settings.llm_tokens_per_day)
     summaries = None
     if model is not None and not store.read_only:
         from germane.api.workers.summaries import SummaryWorker
@@ -199,9 +203,10 @@ async def wire(
     )
     if warm:
         await _warm_up(engine, store, words)
-    store.when_vanished(engine.directive_cache.revise)
+    if isinstance(store, TellsChanges):
+        store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
-    engine.directive_cache.load(await store.directives(_MAX_DIRECTIVES), since)
+    engine.directive_cache.load(await store.ask(ListDirectives(_MAX_DIRECTIVES)), since)
     catch_up, background = CatchUp(store, watched), Background(admission.busy)
     catch_up.start()
     worker = None
@@ -236,7 +241,7 @@ async def wire(
         blocks=BlockRoom(store, background),
         consent_timeout=settings.consent_timeout,
         delegation=DelegationLimits(depth=settings.delegation_depth, open=settings.delegations),
-        verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
+        verifier=Verifier(store, KeyUsage(store, read_only=store.read_only), clock),
         background=background,
         clock=clock,
         secrets=secrets or settings.secrets,

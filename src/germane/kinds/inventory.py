@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Literal
 
-from germane.types.inventory import Stats, Tombstone, UserPage
-from germane.types.plan import Read
+from germane.types.inventory import AgentPage, OrgPage, Stats, Tombstone, UserPage
+from germane.types.plan import Read, StoreRead
 from germane.types.query import Filters
 
 
@@ -62,4 +62,35 @@ class IdsSaidAs(Read[tuple[str, ...]]):
 class TombstoneOf(Read[Tombstone | None]):
     """What remains of a forgotten memory or message with this id of germane's; None where nothing does."""
 
+    id: str
+
+
+# Of the whole store: for whoever has the store itself, as no scope leads here.
+
+
+@dataclass(frozen=True, slots=True)
+class ListAgents(StoreRead[AgentPage]):
+    """A page of at most `limit` agents of the org that have something stored, in the order of their first write. Raises
+    `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    org: str
+    limit: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOrgs(StoreRead[OrgPage]):
+    """A page of at most `limit` orgs that have something stored, in the order of their first write. Raises `InvalidInput` for a
+    limit below 1 or a cursor of another listing."""
+
+    limit: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerOf(StoreRead[tuple[str, str | None] | None]):
+    """The agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its tombstone; None
+    where the org has none."""
+
+    org: str
     id: str

@@ -1,7 +1,7 @@
 """Store: the protocols that a store implements: `Store` as a whole, and `ScopedStore`, the part that one scope can reach.
 
-A scoped store is made from a scope and can't reach anything outside it (SCOPE-2): none of its methods, and none of the objects
-that it returns, takes an org, an agent or a user.
+A store answers reads and runs plans, and that is nearly all. A scoped store is made from a scope and can't reach anything
+outside it (SCOPE-2): none of its methods, and none of the objects that it returns, takes an org, an agent or a user.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
-    from germane.extraction.llm.queue import ExtractionQueue
     from germane.kinds.blocks.value import ArchivalEntry
     from germane.kinds.events.value import Event
-    from germane.kinds.keys.plans import KeyStore
     from germane.kinds.memories.value import Memory
     from germane.transfer.contents import Contents, Owned, Reach
     from germane.types.evidence import Found
-    from germane.types.inventory import AgentPage, OrgPage
-    from germane.types.plan import Plan, Read
+    from germane.types.plan import Plan, Read, StorePlan, StoreRead
     from germane.types.query import Query
     from germane.types.scope import Scope
 
@@ -84,10 +81,42 @@ class ScopedStore(Protocol):
     def known_revision(self) -> int:
         """Returns the revision of a commit that every read from now on sees: the latest that this process knows of. No I/O."""
 
-    async def scrub(self) -> str:
-        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
-        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
-        in any case."""
+
+class UnscopedStore(Protocol):
+    """What belongs to no scope, such as API keys, and what is asked about all of them: for the operator of the store and for
+    germane's own workers."""
+
+    async def ask(self, read: StoreRead[T]) -> T:
+        """Returns what the read answers, from a snapshot. Raises `InvalidInput` for a read that the store doesn't know, such as
+        one of a scope. Cancelling the call stops its work."""
+
+    async def commit(self, plan: StorePlan[T]) -> T:
+        """Runs the plan in one transaction and returns its outcome once its changes are durable. Raises what the plan raises,
+        and `StoreUnavailable` where nothing can be written."""
+
+
+class Store(UnscopedStore, Protocol):
+    """A place where memories, events and keys of many scopes are kept."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written, so that every commit raises `StoreUnavailable`."""
+
+    def within(self, scope: Scope) -> ScopedStore:
+        """Returns the part of the store that `scope` can reach. Does no I/O."""
+
+    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
+        then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
+        within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
+        where the store is closed meanwhile, or where its reader keeps it waiting for a minute."""
+
+    async def close(self) -> None:
+        """Completes what is being written and releases the store. Idempotent."""
+
+
+# Capabilities: what a store may lack. A caller asks with `isinstance` before it uses one, and says what is missing, or goes on
+# without it. A test of `StoreContract` that needs one is skipped where the store lacks it.
 
 
 @runtime_checkable
@@ -95,6 +124,47 @@ class EmbedsQueries(Protocol):
     """Optional capability of a scoped store: its searches call `Query.embed` where that is set."""
 
     embeds_queries: bool
+
+
+@runtime_checkable
+class Scrubs(Protocol):
+    """A scoped store that removes the bytes of what was forgotten from its files."""
+
+    async def scrub(self) -> str:
+        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
+        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
+        in any case."""
+
+
+async def scrub_files(store: ScopedStore) -> str:
+    """Scrubs the files where the store can; see `Scrubs.scrub`. Returns a sentence that says so where it can't."""
+    return await store.scrub() if isinstance(store, Scrubs) else "this store doesn't overwrite what was forgotten in its files"
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    """A store that tells what other processes have changed. A store that several processes share must do so."""
+
+    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
+        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
+        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
+
+
+@runtime_checkable
+class WarmsUp(Protocol):
+    """A store that keeps in memory what it searches."""
+
+    async def warm(self, scope: Scope) -> None:
+        """Loads the partitions that searches of this scope need into memory."""
+
+
+@runtime_checkable
+class BacksUp(Protocol):
+    """A store that copies itself."""
+
+    async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,58 +178,9 @@ class Checkup:
         return all(fine for _, _, fine in self.findings)
 
 
-class Store(Protocol):
-    """A place where memories, events and keys of many scopes are kept."""
-
-    @property
-    def read_only(self) -> bool:
-        """Whether nothing can be written, so that every commit raises `StoreUnavailable`."""
-
-    @property
-    def keys(self) -> KeyStore:
-        """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
-
-    @property
-    def extraction(self) -> ExtractionQueue:
-        """The messages that a language model is still to read (MEM-7)."""
-
-    def within(self, scope: Scope) -> ScopedStore:
-        """Returns the part of the store that `scope` can reach. Does no I/O."""
-
-    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
-        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
-        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
-        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
-
-    async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
-        """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
-
-    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
-        """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
-        Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
-        """Returns a page of at most `limit` orgs that have something stored, in the order of their first write. For whoever has
-        the store itself: no scope leads here. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
-
-    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
-        """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its
-        tombstone; None where the org has none. For the operator of the store, who may see every scope of an org."""
-
-    async def warm(self, scope: Scope) -> None:
-        """Loads the partitions that searches of this scope need into memory."""
-
-    async def nonce_key(self) -> bytes:
-        """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
-
-    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
-        """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
-        then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
-        within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
-        where the store is closed meanwhile, or where its reader keeps it waiting for a minute."""
-
-    async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""
+@runtime_checkable
+class ExaminesItself(Protocol):
+    """A store that tells how it is."""
 
     async def check(self) -> Checkup:
         """Examines the store."""
@@ -168,15 +189,15 @@ class Store(Protocol):
         """Reads all that is stored and compares it with what was derived from it: checksums, search rows (a sample of them, all
         where `full`), rows without the thing that they belong to. `progress(done, total)` counts texts, on any thread."""
 
+
+@runtime_checkable
+class EmbedsLater(Protocol):
+    """A store that can make vectors after the commit of a text, and all of them anew."""
+
     async def embed_pending(self, limit: int | None = None) -> int:
         """Completes what search still lacks: divides long texts that an earlier version stored undivided, and embeds at most
         `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
         texts embedded."""
-
-    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
-        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
-        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""
 
     @property
     def refused_texts(self) -> int:
@@ -189,5 +210,12 @@ class Store(Protocol):
         """Gives every text a vector of the embedder in use and calls `progress(done, total)`. Returns the number of vectors
         made."""
 
-    async def close(self) -> None:
-        """Completes what is being written and releases the store. Idempotent."""
+
+@runtime_checkable
+class Upgrades(Protocol):
+    """A store that brings what an earlier version stored into the form of this one."""
+
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Divides the long texts that an earlier version stored undivided, makes the outlines that its sessions lack, and reads
+        its sessions for telling clauses; calls `progress(done, total)` for each. An interrupted run is taken up again by the
+        next one. Returns the number of texts divided, of sessions outlined and of sessions read."""

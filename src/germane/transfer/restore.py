@@ -16,7 +16,6 @@ from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEn
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.reads import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
 from germane.kinds.events.value import Event
-from germane.kinds.graph.reads import GraphStored
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.directive import CurrentDirective, SetDirective
 from germane.kinds.memories.reads import (
@@ -30,7 +29,7 @@ from germane.kinds.memories.reads import (
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LinesNamed, MarkedLine, MarkLine, thing_of
 from germane.kinds.profile.telling import TellingClause
-from germane.kinds.tasks.reads import HeadOf, PutBranch, PutCheckpoint, PutFrame, PutHead, TaskIdsInUse
+from germane.kinds.tasks.reads import FramesById, HeadOf, PutBranch, PutCheckpoint, PutFrame, PutHead
 from germane.kinds.tasks.value import TaskFrame
 from germane.search.unit import Analysis
 from germane.transfer.contents import StoredBlock, StoredStack
@@ -227,16 +226,11 @@ def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> P
     """Keeps the ids of what was forgotten. Where something is stored under such an id it stays: restoring removes nothing."""
     ids = tuple(stone.id for stone in tombstones)
     use = yield from read(IdsInUse(ids))
-    stored = use.elsewhere | (yield from read(MemoriesById(ids))).keys() | (yield from read(EventsById(ids))).keys()
-    archive = yield from read(IdsOfBlocks(ids))
-    stored |= archive.blocks.keys() | archive.entries.keys()
-    stored |= yield from read(GraphStored(ids))
-    stored |= (yield from read(HistoryIdsInUse(ids))).own.keys()
     placed, new = Placed(), dict[str, Tombstone]()
     for index, stone in enumerate(tombstones):
         if stone.id in use.forgotten or stone.id in new:
             placed.known += 1
-        elif stone.id in stored:
+        elif stone.id in use.elsewhere or stone.id in use.own:
             placed.clash(index, "what was forgotten there is stored here, and stays: forget it here too, or leave the line out")
         else:
             new[stone.id] = stone
@@ -318,8 +312,9 @@ def _under(one: KeptSummary) -> tuple[str, ...]:
 def restore_tasks(frames: Sequence[TaskFrame], *, strict: bool) -> Plan[Placed]:
     """Stores the tasks that aren't there. A task is there where its id has the same session and was created at the same time:
     how it stands may have changed since, and stays. `strict`: where any of them clashes, none is stored."""
-    use = yield from read(TaskIdsInUse(tuple(frame.id for frame in frames)))
-    placed, changes, known = Placed(), list[Change](), dict(use.own)
+    ids = tuple(frame.id for frame in frames)
+    use, known = (yield from read(IdsInUse(ids))), dict((yield from read(FramesById(ids))))
+    placed, changes = Placed(), list[Change]()
     for index, frame in enumerate(frames):
         held = known.get(frame.id)
         if frame.id in use.forgotten:
@@ -350,7 +345,7 @@ def restore_stacks(stacks: Sequence[StoredStack]) -> Plan[Placed]:
         placed.added += 1
         named = {id for one in stack.branches for id in (one.base, one.root, one.current)}
         named |= {one.frame for one in stack.checkpoints}
-        here = (yield from read(TaskIdsInUse(tuple(sorted(id for id in named if id is not None))))).own
+        here = yield from read(FramesById(tuple(sorted(id for id in named if id is not None))))
         for one in stack.branches:
             base, root, current = (id if id in here else None for id in (one.base, one.root, one.current))
             changes.append(PutBranch(replace(one, base=base, root=root, current=current)))

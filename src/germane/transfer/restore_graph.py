@@ -17,7 +17,6 @@ from germane.kinds.graph.reads import (
     PutPattern,
     PutRelation,
     RelationsById,
-    ThingsStored,
 )
 from germane.kinds.graph.statement import keys_of, merge_statements, rewritten
 from germane.kinds.memories.reads import IdsInUse
@@ -31,7 +30,7 @@ def restore_entities(things: Sequence[StoredEntity], *, strict: bool) -> Plan[Pl
     have changed since, and stay. One that nothing mentions here, and that nobody stored on purpose, counts as forgotten."""
     ids = tuple(one.entity.id for one in things)
     use, held = (yield from read(IdsInUse(ids))), dict((yield from read(EntitiesById(ids))))
-    there = yield from read(ThingsStored(_ids_of_sources(one.mentions for one in things)))
+    there = (yield from read(IdsInUse(_ids_of_sources(one.mentions for one in things)))).own_sources()
     placed, changes = Placed(), list[Change]()
     for index, one in enumerate(things):
         mentions = [(id, said) for id, said in one.mentions if id in there]
@@ -62,7 +61,7 @@ def restore_relations(things: Sequence[StoredRelation], *, strict: bool) -> Plan
     """Stores the relations that aren't there, where both of their entities are."""
     ids = tuple(one.relation.id for one in things)
     use, held = (yield from read(IdsInUse(ids))), dict((yield from read(RelationsById(ids))))
-    there = yield from read(ThingsStored(_ids_of_sources(one.refs for one in things)))
+    there = (yield from read(IdsInUse(_ids_of_sources(one.refs for one in things)))).own_sources()
     ends = tuple(dict.fromkeys(end for one in things for end in (one.relation.source, one.relation.target)))
     entities = yield from read(EntitiesById(ends))
     gone = (yield from read(IdsInUse(ends))).forgotten
@@ -104,7 +103,8 @@ def restore_relations(things: Sequence[StoredRelation], *, strict: bool) -> Plan
 def restore_patterns(things: Sequence[StoredPattern], *, strict: bool) -> Plan[Placed]:
     """Stores the patterns that aren't there. One of whose sources isn't stored here counts as forgotten."""
     use = yield from read(IdsInUse(tuple(one.pattern.id for one in things)))
-    there = yield from read(ThingsStored(tuple(dict.fromkeys(ref for one in things for ref in one.refs))))
+    refs = tuple(dict.fromkeys(ref for one in things for ref in one.refs))
+    there = (yield from read(IdsInUse(refs))).own_sources()
     placed, changes, seen = Placed(), list[Change](), set[str]()
     for index, one in enumerate(things):
         id = one.pattern.id

@@ -11,6 +11,8 @@ TombstoneKind = Literal[
     "memory", "message", "block", "entity", "relation", "pattern", "task", "archived", "summary", "directive"
 ]
 """What was forgotten."""
+StoredKind = Literal[TombstoneKind, "entry"]
+"""What has an id: as `TombstoneKind`, with archival entries apart from blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+Q = TypeVar("Q")
+D = TypeVar("D")
 
 
 class Read(Generic[T_co]):
@@ -27,6 +29,16 @@ class Read(Generic[T_co]):
     __slots__ = ()
     quick: ClassVar[bool] = False
     """Whether the answer takes microseconds: a store may then answer those that are asked together one after another."""
+
+
+class StoreRead(Generic[T_co]):
+    """A question to the store as a whole that is answered with a `T_co`, by a plan of the store or by anybody else
+    (`Store.ask`): about what belongs to no scope, or to all of them. It is no `Read`, so that no plan of a scope can yield one
+    (SCOPE-2)."""
+
+    __slots__ = ()
+    quick: ClassVar[bool] = False
+    """See `Read.quick`."""
 
 
 TextOf = Literal["nothing", "somebody", "its_owner", "sources"]
@@ -64,22 +76,49 @@ class Change:
         return None
 
 
+class StoreChange:
+    """One thing to write that belongs to no scope, and holds no text of a scope's. It changes no content, so that it raises no
+    revision."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[T]):
+    """What a plan of a scope returns."""
+
     changes: tuple[Change, ...]
     outcome: T
 
 
+@dataclass(frozen=True, slots=True)
+class StoreDecision(Generic[T]):
+    """What a plan of the store returns."""
+
+    changes: tuple[StoreChange, ...]
+    outcome: T
+
+
 Plan = Generator[Read[Any], Any, Decision[T]]
+StorePlan = Generator[StoreRead[Any], Any, StoreDecision[T]]
 
 
-def read(question: Read[T]) -> Generator[Read[Any], Any, T]:
+@overload
+def read(question: Read[T]) -> Generator[Read[Any], Any, T]: ...
+@overload
+def read(question: StoreRead[T]) -> Generator[StoreRead[Any], Any, T]: ...
+def read(question: Any) -> Generator[Any, Any, Any]:
     """Yields `question` and returns its answer, with the answer's type."""
-    answer: T = yield question
-    return answer
+    return (yield question)
 
 
-def run_plan(plan: Plan[T], answer: Callable[[Read[Any]], Any]) -> Decision[T]:
+def store_change(*changes: StoreChange) -> StorePlan[None]:
+    """A plan that makes these changes and reads nothing."""
+    yield from ()
+    return StoreDecision(changes, None)
+
+
+def run_plan(plan: Generator[Q, Any, D], answer: Callable[[Q], Any]) -> D:
     """Drives a plan to its decision: each read that it yields is answered by `answer`. Raises what the plan and `answer`
     raise. Stores, tests and dry runs drive their plans with this."""
     try:
@@ -87,11 +126,11 @@ def run_plan(plan: Plan[T], answer: Callable[[Read[Any]], Any]) -> Decision[T]:
         while True:
             question = plan.send(answer(question))
     except StopIteration as stop:
-        decision: Decision[T] = stop.value
+        decision: D = stop.value
         return decision
 
 
-def replay(plan: Plan[T], answers: Mapping[type[Read[Any]], Any]) -> Decision[T]:
+def replay(plan: Generator[Any, Any, D], answers: Mapping[type[Any], Any]) -> D:
     """Drives a plan with prepared answers, by the type of the read."""
     return run_plan(plan, lambda question: answers[type(question)])
 

@@ -15,10 +15,11 @@ import pytest
 import germane.sync
 from germane import Filters, Germane, InvalidInput, NotFound, Scope
 from germane.errors import Conflict
+from germane.extraction.llm.queue import BeginQueue, QueueState, ResumeQueue, lease_next
 from germane.kinds.documents.plans import POSITION_GAP, update_of, write_document
 from germane.kinds.documents.reads import DocumentMark, MarkOfDocument, PlacePassages
 from germane.kinds.events.reads import PutEvent, RecentEvents
-from germane.types.plan import replay
+from germane.types.plan import replay, store_change
 from germane.types.strategy import SourcePlan, Strategy
 from germane_testing.builders import Hashed, an_event, writing
 
@@ -133,13 +134,14 @@ async def test_no_memories_are_extracted_from_documents(opened: Germane) -> None
     """A language model isn't asked to read them, neither the new ones nor all."""
     agent, parts = opened.agent("a"), opened._parts
     assert parts is not None
-    queue = parts.store.extraction
-    await queue.begin()
+    store = parts.store
+    await store.commit(store_change(BeginQueue()))
     await agent.documents.ingest(text="I always drink tea. Remember that I live in Graz.", source="diary")
     now = datetime.now(UTC) + timedelta(days=1)
-    await queue.resume(agent.scope, everything=True)
-    assert await queue.claim("me", now=now, until=now + timedelta(hours=1), within=None, eager=True) is None
-    assert (await queue.report(0)).waiting == 0
+    await store.commit(store_change(ResumeQueue(agent.scope, everything=True)))
+    plan = lease_next("me", now=now, until=now + timedelta(hours=1), within=None, eager=True)
+    assert await store.commit(plan) is None
+    assert (await store.ask(QueueState(0))).waiting == 0
     assert (await agent.stats()).memories == {}
 
 

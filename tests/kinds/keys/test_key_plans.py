@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, NotFound
-from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById, revoke
-from germane.kinds.keys.value import Grant, Key, NewKey, parse_token
+from germane.kinds.keys.plans import revoke
+from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById
+from germane.kinds.keys.value import Grant, Key, NewKey, StoredKey, parse_token
 from germane.kinds.keys.verifier import note_uses
-from germane.types.plan import Decision, replay
+from germane.types.plan import StoreDecision, replay
 from germane_testing.builders import NOON
 from germane_testing.injection_contract import a_key, issuing
 
@@ -20,8 +21,12 @@ DAY = timedelta(days=1)
 OLD = a_key(agents=("support",), rights=("read",), note="gateway", expires_at=NOON + 30 * DAY, created_at=NOON - 60 * DAY)
 
 
-def new_key(old: Key | None = None, **asked: Any) -> Decision[NewKey]:
-    return replay(issuing(replaces=None if old is None else old.id, **asked), {KeyById: old})
+def stored(key: Key | None) -> StoredKey | None:
+    return None if key is None else StoredKey(key=key, digest=b"d" * 32)
+
+
+def new_key(old: Key | None = None, **asked: Any) -> StoreDecision[NewKey]:
+    return replay(issuing(replaces=None if old is None else old.id, **asked), {KeyById: stored(old)})
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")
@@ -99,7 +104,7 @@ def test_a_key_of_another_org_is_not_there_to_be_replaced() -> None:
     told = []
     for old in (None, replace(OLD, org="other")):
         with pytest.raises(NotFound) as error:
-            replay(issuing(replaces=OLD.id), {KeyById: old})
+            replay(issuing(replaces=OLD.id), {KeyById: stored(old)})
         told.append(str(error.value))
     assert told[0] == told[1]
 
@@ -137,11 +142,11 @@ def test_an_overlap_that_ends_before_it_begins_is_refused() -> None:
 @pytest.mark.requirement("RPC-5")
 def test_a_key_is_revoked_once() -> None:
     """By its id or its token. Revoking again changes nothing, not even the time."""
-    first = replay(revoke(OLD.id, at=NOON), {KeyById: OLD})
+    first = replay(revoke(OLD.id, at=NOON), {KeyById: stored(OLD)})
     assert first.changes == (ChangeKey(first.outcome),)
     assert first.outcome.state(NOON) == "revoked"
-    again = replay(revoke(OLD.id, at=NOON + DAY), {KeyById: first.outcome})
-    assert again == Decision((), first.outcome)
+    again = replay(revoke(OLD.id, at=NOON + DAY), {KeyById: stored(first.outcome)})
+    assert again == StoreDecision((), first.outcome)
     with pytest.raises(NotFound):
         replay(revoke("a secret typed wrong", at=NOON), {KeyById: None})
 
@@ -160,10 +165,10 @@ def test_the_last_use_is_written_once_an_hour() -> None:
     hour = timedelta(hours=1)
     for last, written in ((None, 1), (NOON - hour, 1), (NOON - hour + timedelta(microseconds=1), 0), (NOON + DAY, 0)):
         key = replace(OLD, last_used_at=last)
-        decision = replay(note_uses({key.id: NOON}), {KeyById: key})
+        decision = replay(note_uses({key.id: NOON}), {KeyById: stored(key)})
         assert decision.outcome == written
         assert decision.changes == ((ChangeKey(replace(key, last_used_at=NOON)),) if written else ())
-    assert replay(note_uses({"gone": NOON}), {KeyById: None}) == Decision((), 0)
+    assert replay(note_uses({"gone": NOON}), {KeyById: None}) == StoreDecision((), 0)
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")

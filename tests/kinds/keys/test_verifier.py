@@ -12,9 +12,9 @@ import pytest
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from germane.kinds.keys.handle import Keyring
-from germane.kinds.keys.value import Grant, StoredKey, make_token
+from germane.kinds.keys.value import Grant, make_token
 from germane.kinds.keys.verifier import FRESH, GRACE, KeyUsage, Verifier
-from germane.types.plan import replay
+from germane.types.plan import StoreRead, replay
 from germane_testing.builders import NOON
 from germane_testing.faults import Garbage, Hang, Raise, Slow, faulty
 from germane_testing.injection_contract import issuing
@@ -69,7 +69,7 @@ async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> N
 async def test_a_good_key_is_asked_about_once_a_second() -> None:
     """The cache answers in between, so that a busy caller costs the store nothing; concurrent callers share one lookup."""
     chest = MemoryKeyStore()
-    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "find"))
+    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "ask"))
     for _ in range(30):
         assert all(await asyncio.gather(*(keys.verify(new_key.token) for _ in range(50))))
         await asyncio.sleep(0.1)
@@ -97,8 +97,8 @@ async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
 class Late(MemoryKeyStore):
     """A store that reads at once and answers late."""
 
-    async def find(self, id: str) -> StoredKey | None:
-        found = await super().find(id)
+    async def ask(self, read: StoreRead[Any]) -> Any:
+        found = await super().ask(read)
         await asyncio.sleep(0.8)
         return found
 
@@ -200,7 +200,7 @@ async def test_while_the_store_hangs_memory_answers_at_once() -> None:
 async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it() -> None:
     """No caller waits, and the store's answer counts for the next call."""
     chest = MemoryKeyStore()
-    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
+    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "ask"))
     with pytest.raises(StoreUnavailable):
         await keys.verify(new_key.token, patience=0)
     await asyncio.sleep(0.02)
@@ -320,7 +320,7 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
     """The lookup continues for the other callers and for later ones."""
     chest = MemoryKeyStore()
     new_key = chest.put()
-    keys = keyring(faulty(chest, Slow(0.01), "find"))
+    keys = keyring(faulty(chest, Slow(0.01), "ask"))
     leaving, staying = (asyncio.create_task(keys.verify(new_key.token)) for _ in range(2))
     await asyncio.sleep(0.001)
     leaving.cancel()

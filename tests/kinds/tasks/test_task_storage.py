@@ -84,6 +84,21 @@ async def test_an_export_brings_the_stack_back_as_it_was() -> None:
         assert [frame.id for frame in await copy.tasks.path(S)] == [ids["root"]]
 
 
+@pytest.mark.requirement("TASK-1", "MEM-3")
+async def test_a_task_that_lives_here_isnt_forgotten_by_an_import() -> None:
+    """A tombstone of the file whose task is stored here is told, and removes nothing."""
+    async with Germane.open(":memory:", warm=False) as one, Germane.open(":memory:", warm=False) as two:
+        agent, copy = one.agent("coder", user="ada"), two.agent("coder", user="ada")
+        ids = await filled(agent)
+        await copy.restore([line async for line in agent.export()])
+        before = await copy.tasks.list()
+        await agent.forget([ids["fix"]])
+        lines = [line async for line in agent.export()]
+        stones = [number for number, line in enumerate(lines, 1) if line["type"] == "tombstone"]
+        assert (await copy.restore(lines, skip_conflicts=True)).conflicts == stones
+        assert await copy.tasks.list() == before
+
+
 @pytest.mark.requirement("TASK-1")
 async def test_tasks_are_counted_and_their_owner_is_known() -> None:
     async with Germane.open(":memory:", warm=False) as germane:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
@@ -32,7 +32,7 @@ from germane.text.normal import content_hash
 from germane.text.terms import analyse
 from germane.types.candidate import Candidate
 from germane.types.message import Message, Role
-from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
+from germane.types.plan import Change, Decision, Plan, Read, StoreDecision, StorePlan, StoreRead, read, uuid7
 from germane.types.query import EVERY_SENSITIVITY, Filters, Query, Term, Vector
 
 MOMENT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -141,10 +141,14 @@ def writing(*changes: Change) -> Plan[None]:
     return Decision(changes, None)
 
 
-def asking(question: Read[T]) -> Plan[T]:
+@overload
+def asking(question: Read[T]) -> Plan[T]: ...
+@overload
+def asking(question: StoreRead[T]) -> StorePlan[T]: ...
+def asking(question: Any) -> Any:
     """A plan that returns the result of one read and changes nothing."""
-    found = yield from read(question)
-    return Decision((), found)
+    found: object = yield from read(question)
+    return StoreDecision((), found) if isinstance(question, StoreRead) else Decision((), found)
 
 
 def question(text: str, *, vector: Vector | None = None, at: datetime = NOON + timedelta(days=1), **filters: Any) -> Query:

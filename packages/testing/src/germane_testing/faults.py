@@ -73,6 +73,11 @@ class _Faulty:
             return self._waiting(value) if inspect.iscoroutinefunction(value) else self._plain(value)
         return value
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """That of the target, so that `isinstance` finds what the target can do."""
+        return type(self._target)
+
     def __repr__(self) -> str:
         return f"<{self._fault!r} in {self._target!r}>"
 

@@ -38,11 +38,11 @@ from germane.kinds.graph.reads import (
 from germane.kinds.graph.statement import EntityStatement, keys_of
 from germane.kinds.graph.value import EntityFinding, EntityName, Pattern, RelationFinding
 from germane.kinds.inventory import AllowedIds, ScopeStats, TombstoneOf
-from germane.kinds.memories.reads import Forget, ForgetOwner, LeftOf, PutMemory, Select
+from germane.kinds.memories.reads import Forget, ForgetOwner, IdsInUse, LeftOf, PutMemory, Select
 from germane.kinds.tasks.plans import TaskOutcome, new_frame, pop_task, push_task
-from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView, TaskIdsInUse
+from germane.kinds.tasks.reads import FramesById, HeadOf, ListFrames, OpenChildren, PathTo, PutFrame, StackView
 from germane.kinds.tasks.value import TaskFrame, shown_task
-from germane.stores.contract import ScopedStore, Store
+from germane.stores.contract import ExaminesItself, ScopedStore, Store
 from germane.types.plan import uuid7
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -185,7 +185,7 @@ class GraphContract:
         stone = await scoped.ask(TombstoneOf(pattern.id))
         assert stone is not None
         assert (stone.what, stone.by) == ("pattern", "me")
-        assert (await store.verify(full=True)).healthy
+        assert not isinstance(store, ExaminesItself) or (await store.verify(full=True)).healthy
 
     @pytest.mark.requirement("GRAPH-2", "MEM-3")
     async def test_a_memory_that_changes_says_what_it_says_now(self, scoped: ScopedStore) -> None:
@@ -380,7 +380,7 @@ class GraphContract:
         assert await scoped.ask(SeenEntities([lina.id])) == ()
         with pytest.raises(InvalidInput):
             await scoped.commit(writing(MergeEntities(mel.id, mel.id)))
-        assert (await store.verify()).healthy
+        assert not isinstance(store, ExaminesItself) or (await store.verify()).healthy
 
     @pytest.mark.requirement("GRAPH-3", "SCORE-4")
     async def test_patterns_apply_where_all_they_say_matches(self, scoped: ScopedStore) -> None:
@@ -456,7 +456,7 @@ class TaskContract:
             assert await theirs.ask(FramesById((frame.id,))) == {}
             assert await theirs.ask(StackView(SESSION)) is None
             assert await theirs.commit(asking(FramesById((frame.id,)))) == {}
-            assert frame.id in (await theirs.commit(asking(TaskIdsInUse((frame.id,))))).elsewhere
+            assert frame.id in (await theirs.commit(asking(IdsInUse((frame.id,))))).elsewhere
             stolen = replace(frame, user=scope.user, goal="theirs")
             await theirs.commit(writing(PutFrame(stolen)))
             await theirs.commit(writing(Forget(task_ids=(frame.id,), at=LATER)))
@@ -491,6 +491,6 @@ class TaskContract:
         await mine.commit(writing(ForgetOwner(user=ANNA.user, at=LATER)))
         assert await mine.ask(ListFrames(None, None, 10)) == ()
         assert await mine.commit(asking(HeadOf(SESSION))) is None
-        known = await mine.commit(asking(TaskIdsInUse((frame.id,))))
+        known = await mine.commit(asking(IdsInUse((frame.id,))))
         assert known.forgotten == {frame.id}
         await store.close()

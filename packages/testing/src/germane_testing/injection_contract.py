@@ -28,7 +28,8 @@ from germane.kinds.injections import (
     WantedInjections,
 )
 from germane.kinds.inventory import AllowedIds, ScopeStats
-from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById, KeyRequest, issue, revoke
+from germane.kinds.keys.plans import KeyRequest, issue, revoke
+from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById, ListKeys
 from germane.kinds.keys.value import Key, NewKey, StoredKey, parse_token
 from germane.kinds.keys.verifier import note_uses
 from germane.kinds.memories.directive import SetDirective
@@ -53,7 +54,7 @@ from germane.kinds.profile.telling import TellingClause
 from germane.stores.contract import ScopedStore, Store
 from germane.transfer.restore import restore_marks
 from germane.types.candidate import Outdated, Provenance
-from germane.types.plan import Change, Plan
+from germane.types.plan import Change, StorePlan, store_change
 from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 from germane.types.trace import InjectedItem
@@ -576,7 +577,7 @@ def a_key(id: str = "a" * 16, **fields: Any) -> Key:
 
 def issuing(
     number: int = 1, *, replaces: str | None = None, overlap: timedelta = timedelta(hours=1), **wanted: Any
-) -> Plan[NewKey]:
+) -> StorePlan[NewKey]:
     """The plan that issues a key of `acme` at `NOON`. The same `number` gives the same key every time; `wanted` are fields of
     `Wanted`."""
     asked = KeyRequest(**{"org": "acme", **wanted})
@@ -584,7 +585,7 @@ def issuing(
 
 
 class KeyContract:
-    """Tests of `store.keys`. Inherit `StoreContract`, which has them all."""
+    """Tests of the keys. Inherit `StoreContract`, which has them all."""
 
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_comes_back_equal(self, store: Store) -> None:
@@ -594,40 +595,40 @@ class KeyContract:
         keys = [a_key(agents=("support", "Näheres 猫"), rights=("read",), note="für Ana", **ends), a_key("b" * 16)]
         for number, key in enumerate(keys):
             stored = StoredKey(key=key, digest=bytes([number]) * 32)
-            await store.keys.commit(writing(AddKey(stored)))
-            assert await store.keys.find(key.id) == stored
-            assert await store.keys.commit(asking(KeyById(key.id))) == key
-        assert await store.keys.find("c" * 16) is None
-        assert await store.keys.commit(asking(KeyById("c" * 16))) is None
+            await store.commit(store_change(AddKey(stored)))
+            assert await store.ask(KeyById(key.id)) == stored
+            assert await store.commit(asking(KeyById(key.id))) == stored
+        assert await store.ask(KeyById("c" * 16)) is None
+        assert await store.commit(asking(KeyById("c" * 16))) is None
 
     @pytest.mark.requirement("RPC-5", "SCOPE-2")
     async def test_keys_are_listed_oldest_first_by_org(self, store: Store) -> None:
-        """`list` returns the keys of all orgs, or only those of the named org."""
+        """`ListKeys` answers with the keys of all orgs, or only those of the named org."""
         named = (("b", "acme", 2), ("a", "acme", 2), ("c", "acme", 1), ("d", "other", 0))
         for id, org, hour in named:
             key = a_key(id * 16, org=org, created_at=NOON + timedelta(hours=hour))
-            await store.keys.commit(writing(AddKey(StoredKey(key=key, digest=id.encode() * 32))))
-        assert [key.id[0] for key in await store.keys.list()] == ["d", "c", "a", "b"]
-        assert [key.id[0] for key in await store.keys.list("acme")] == ["c", "a", "b"]
-        assert await store.keys.list("nobody") == ()
+            await store.commit(store_change(AddKey(StoredKey(key=key, digest=id.encode() * 32))))
+        assert [key.id[0] for key in await store.ask(ListKeys())] == ["d", "c", "a", "b"]
+        assert [key.id[0] for key in await store.ask(ListKeys("acme"))] == ["c", "a", "b"]
+        assert await store.ask(ListKeys("nobody")) == ()
 
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_is_changed_and_its_digest_stays(self, store: Store) -> None:
         """A change of an absent key is ignored; adding an existing id raises `Conflict`."""
         stored = StoredKey(key=a_key(), digest=b"d" * 32)
         ended = replace(stored.key, expires_at=NOON, last_used_at=NOON)
-        await store.keys.commit(writing(AddKey(stored), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
-        assert await store.keys.find(ended.id) == replace(stored, key=ended)
-        assert await store.keys.list() == (ended,)
+        await store.commit(store_change(AddKey(stored), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
+        assert await store.ask(KeyById(ended.id)) == replace(stored, key=ended)
+        assert await store.ask(ListKeys()) == (ended,)
         with pytest.raises(Conflict):
-            await store.keys.commit(writing(AddKey(StoredKey(key=a_key(note="another"), digest=b"e" * 32))))
-        assert await store.keys.find(ended.id) == replace(stored, key=ended)
+            await store.commit(store_change(AddKey(StoredKey(key=a_key(note="another"), digest=b"e" * 32))))
+        assert await store.ask(KeyById(ended.id)) == replace(stored, key=ended)
 
     @pytest.mark.requirement("RPC-5")
     async def test_only_a_hash_of_a_token_is_kept(self, store: Store) -> None:
         """The stored digest verifies the token and doesn't contain it."""
-        issued = await store.keys.commit(issuing())
-        stored = await store.keys.find(issued.key.id)
+        issued = await store.commit(issuing())
+        stored = await store.ask(KeyById(issued.key.id))
         assert parse_token(issued.token).matches(stored)
         assert stored is not None
         assert issued.token.rpartition("_")[2].encode() not in stored.digest
@@ -636,28 +637,30 @@ class KeyContract:
     @pytest.mark.requirement("RPC-5")
     async def test_a_rotation_is_written_whole_or_not_at_all(self, store: Store) -> None:
         """One commit ends the old key and adds the new one. A key of another org can't be rotated."""
-        old = await store.keys.commit(issuing(1))
-        new = await store.keys.commit(issuing(2, replaces=old.key.id))
-        ending, fresh = await store.keys.list()
+        old = await store.commit(issuing(1))
+        new = await store.commit(issuing(2, replaces=old.key.id))
+        ending, fresh = await store.ask(ListKeys())
         if ending.id != old.key.id:
             ending, fresh = fresh, ending
         assert (ending.expires_at, ending.replaced_by) == (NOON + timedelta(hours=1), new.key.id)
         assert fresh == new.key
         with pytest.raises(NotFound):
-            await store.keys.commit(issuing(3, replaces=new.key.id, org="other"))
+            await store.commit(issuing(3, replaces=new.key.id, org="other"))
         with pytest.raises(GermaneError):
-            await store.keys.commit(issuing(2, replaces=new.key.id))  # the same id a second time
-        assert len(await store.keys.list()) == 2
-        assert (await store.keys.commit(asking(KeyById(new.key.id)))) == new.key
+            await store.commit(issuing(2, replaces=new.key.id))  # the same id a second time
+        assert len(await store.ask(ListKeys())) == 2
+        kept = await store.commit(asking(KeyById(new.key.id)))
+        assert kept is not None
+        assert kept.key == new.key
 
     @pytest.mark.requirement("RPC-5", "OPS-2")
     async def test_another_handle_sees_a_revocation_at_once(self, store: Store, opening: Callable[[], Store]) -> None:
-        """The next `find` of any handle returns the revoked key."""
+        """The next `KeyById` of any handle returns the revoked key."""
         second = opening()
-        issued = await store.keys.commit(issuing())
-        assert parse_token(issued.token).matches(await second.keys.find(issued.key.id))
-        await second.keys.commit(revoke(issued.key.id, at=NOON))
-        stored = await store.keys.find(issued.key.id)
+        issued = await store.commit(issuing())
+        assert parse_token(issued.token).matches(await second.ask(KeyById(issued.key.id)))
+        await second.commit(revoke(issued.key.id, at=NOON))
+        stored = await store.ask(KeyById(issued.key.id))
         assert stored is not None
         assert stored.key.state(NOON) == "revoked"
         await second.close()
@@ -668,9 +671,9 @@ class KeyContract:
         scoped = store.within(Scope(org="acme"))
         await scoped.commit(writing(SetDirective("Be kind")))
         before = await scoped.revision()
-        issued = await store.keys.commit(issuing())
-        assert await store.keys.commit(note_uses({issued.key.id: NOON})) == 1
-        assert await store.keys.commit(note_uses({issued.key.id: NOON + timedelta(minutes=59)})) == 0
+        issued = await store.commit(issuing())
+        assert await store.commit(note_uses({issued.key.id: NOON})) == 1
+        assert await store.commit(note_uses({issued.key.id: NOON + timedelta(minutes=59)})) == 0
         assert await scoped.revision() == before
 
     async def test_a_closed_store_has_no_keys(self, opening: Callable[[], Store]) -> None:
@@ -678,8 +681,8 @@ class KeyContract:
         store = opening()
         await store.close()
         with pytest.raises(StoreUnavailable):
-            await store.keys.find("a")
+            await store.ask(KeyById("a"))
         with pytest.raises(StoreUnavailable):
-            await store.keys.list()
+            await store.ask(ListKeys())
         with pytest.raises(StoreUnavailable):
-            await store.keys.commit(issuing())
+            await store.commit(issuing())

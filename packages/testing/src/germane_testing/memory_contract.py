@@ -12,7 +12,7 @@ import pytest
 from germane.errors import InvalidInput, NotFound
 from germane.extraction.llm.answer import Accepted
 from germane.extraction.llm.plans import StoredAnswer, store_accepted
-from germane.extraction.llm.queue import Claim
+from germane.extraction.llm.queue import BeginQueue, Claim, QueueState, ReleaseClaim, ReleaseClaims, ResumeQueue, lease_next
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.reads import (
     ConflictById,
@@ -38,6 +38,7 @@ from germane.kinds.tasks.reads import FramesById, PutFrame
 from germane.kinds.tasks.value import BRANCH
 from germane.stores.contract import ScopedStore, Store
 from germane.types.candidate import Provenance
+from germane.types.plan import store_change
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane_testing.builders import NOON, a_memory, an_event, asking, writing
@@ -319,13 +320,13 @@ _LEASES_ENDED = LATER + 2 * _MINUTES
 
 async def _said(store: Store, scope: Scope, count: int = 1, *, session: str = "s1") -> None:
     """The user of the scope says `count` things in a session, after the queue has begun."""
-    await store.extraction.begin()
+    await store.commit(store_change(BeginQueue()))
     said = [an_event(f"I like tea {place}", session=session, position=place, user=scope.user) for place in range(count)]
     await store.within(scope).commit(writing(*map(PutEvent, said)))
 
 
 async def _claimed(store: Store, holder: str, *, at: datetime = LATER, within: Scope | None = None) -> Claim | None:
-    return await store.extraction.claim(holder, now=at, until=at + _MINUTES, within=within, eager=True)
+    return await store.commit(lease_next(holder, now=at, until=at + _MINUTES, within=within, eager=True))
 
 
 async def _one(store: Store, holder: str, *, at: datetime = LATER, within: Scope | None = None) -> Claim:
@@ -356,10 +357,10 @@ class QueueContract:
         anna = store.within(ANNA)
         late = replace(a_memory("late", user="anna"), derived_from=(lost.turns[0].id,))
         assert await anna.commit(store_accepted(lost, Accepted((late,)))) is None
-        await store.extraction.release(lost, reason="late", retry_at=None)
-        await store.extraction.release_all("a")
+        await store.commit(store_change(ReleaseClaim(claim=lost, reason="late", retry_at=None)))
+        await store.commit(store_change(ReleaseClaims("a")))
         assert await _claimed(store, "c", at=_LEASES_ENDED) is None
-        assert (await store.extraction.report(0)).parked == 0
+        assert (await store.ask(QueueState(0))).parked == 0
         assert await anna.commit(store_accepted(held, Accepted())) == StoredAnswer()
         assert await _claimed(store, "c", at=_LEASES_ENDED + _MINUTES) is None
 
@@ -376,7 +377,7 @@ class QueueContract:
         for scope in (ANNA, BEN):
             await _said(store, scope)
             await _one(store, "a", within=scope)
-        await store.extraction.release_all("a")
+        await store.commit(store_change(ReleaseClaims("a")))
         for scope in (ANNA, BEN):
             assert (await _one(store, "b", within=scope)).tries == 0
 
@@ -385,11 +386,11 @@ class QueueContract:
         await _said(store, ANNA)
         for failed, tries in ((False, 0), (False, 0), (True, 1)):
             claim = await _one(store, "a")
-            await store.extraction.release(claim, reason="why", retry_at=LATER, failed=failed)
+            await store.commit(store_change(ReleaseClaim(claim=claim, reason="why", retry_at=LATER, failed=failed)))
             assert (await _one(store, "a")).tries == tries
-            await store.extraction.release_all("a")
+            await store.commit(store_change(ReleaseClaims("a")))
         claim = await _one(store, "a")
-        await store.extraction.release(claim, reason="why", retry_at=_LEASES_ENDED)
+        await store.commit(store_change(ReleaseClaim(claim=claim, reason="why", retry_at=_LEASES_ENDED)))
         assert await _claimed(store, "a") is None
         assert (await _one(store, "a", at=_LEASES_ENDED)).tries == 2
 
@@ -398,16 +399,16 @@ class QueueContract:
         for scope in (ANNA, BEN):
             await _said(store, scope, 30)
             claim = await _one(store, "a", within=scope)
-            await store.extraction.release(claim, reason=f"of {scope.user}", retry_at=LATER)
+            await store.commit(store_change(ReleaseClaim(claim=claim, reason=f"of {scope.user}", retry_at=LATER)))
             claim = await _one(store, "a", within=scope)
-            await store.extraction.release(claim, reason=f"of {scope.user}", retry_at=None)
+            await store.commit(store_change(ReleaseClaim(claim=claim, reason=f"of {scope.user}", retry_at=None)))
             rest = await _one(store, "a", within=scope)
             assert (rest.first, rest.tries) == (claim.stop, 0)
             assert await store.within(scope).commit(store_accepted(rest, Accepted())) == StoredAnswer()
-        report = await store.extraction.report(0)
+        report = await store.ask(QueueState(0))
         assert (report.parked, report.waiting, report.reasons) == (2, 0, (("of anna", 1), ("of ben", 1)))
-        await store.extraction.resume(ANNA, everything=False)
-        report = await store.extraction.report(0)
+        await store.commit(store_change(ResumeQueue(ANNA)))
+        report = await store.ask(QueueState(0))
         assert (report.parked, report.waiting, report.reasons) == (1, 1, (("of ben", 1),))
         again = await _one(store, "a")
         assert (again.first, again.tries, again.scope.user) == (0, 0, "anna")
@@ -417,7 +418,7 @@ class QueueContract:
     async def test_what_follows_a_run_that_failed_before_has_all_its_tries(self, store: Store) -> None:
         """The count of tries belongs to the messages of the run."""
         await _said(store, ANNA, 30)
-        await store.extraction.release(await _one(store, "a"), reason="why", retry_at=LATER)
+        await store.commit(store_change(ReleaseClaim(claim=await _one(store, "a"), reason="why", retry_at=LATER)))
         tried = await _one(store, "a")
         assert tried.tries == 1
         assert await store.within(ANNA).commit(store_accepted(tried, Accepted())) == StoredAnswer()

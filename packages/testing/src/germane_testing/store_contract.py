@@ -14,18 +14,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from germane.errors import Conflict, GermaneError
 from germane.kinds.events.reads import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.kinds.inventory import AllowedIds
-from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
+from germane.kinds.memories.directive import CurrentDirective, Directive, ListDirectives, SetDirective
+from germane.kinds.memories.plans import new_memory, remember
 from germane.kinds.memories.reads import (
     CountFeedback,
     CountRetrievals,
     EndMemory,
     FactsOnKey,
+    Forget,
     ListMemories,
     MemoriesByHash,
     MemoriesById,
@@ -33,7 +36,7 @@ from germane.kinds.memories.reads import (
     PutMemory,
     SeenMemories,
 )
-from germane.stores.contract import ScopedStore, Store
+from germane.stores.contract import BacksUp, EmbedsLater, ExaminesItself, ScopedStore, Scrubs, Store, Upgrades
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
 from germane_testing.block_contract import ArchiveContract, BlockContract
@@ -57,7 +60,55 @@ from germane_testing.scope_contract import (
 EMBEDDER = Hashed()
 
 
+class CapabilityContract:
+    """Tests of what a store may lack. Each is skipped where the store hasn't the capability."""
+
+    async def test_forgotten_content_is_scrubbed(self, scoped: ScopedStore) -> None:
+        """Nothing is left to wait for, and scrubbing is idempotent."""
+        if not isinstance(scoped, Scrubs):
+            pytest.skip("the store doesn't scrub its files")
+        memory = a_memory("Keeps three bicycles")
+        await scoped.commit(writing(PutMemory(memory)))
+        await scoped.commit(writing(Forget(memory_ids=(memory.id,), at=LATER)))
+        assert [await scoped.scrub(), await scoped.scrub()] == ["", ""]
+
+    async def test_a_backup_is_written(self, store: Store, tmp_path: Path) -> None:
+        """It goes to the file that was named, and the pages are counted to the end."""
+        if not isinstance(store, BacksUp):
+            pytest.skip("the store doesn't copy itself")
+        seen: list[tuple[int, int]] = []
+        await store.within(AGENT).commit(writing(PutMemory(a_memory())))
+        await store.backup(tmp_path / "copy", lambda done, total: seen.append((done, total)))
+        assert (tmp_path / "copy").exists()
+        assert seen[-1][0] == seen[-1][1] > 0
+
+    async def test_a_sound_store_is_found_sound(self, store: Store) -> None:
+        """By what it says of itself, and by all of its content."""
+        if not isinstance(store, ExaminesItself):
+            pytest.skip("the store doesn't examine itself")
+        await store.within(AGENT).commit(remember(new_memory("Drinks oolong tea", scope=AGENT, now=NOON)))
+        assert (await store.check()).healthy
+        assert (await store.verify(full=True)).healthy
+
+    @pytest.mark.requirement("SEARCH-3")
+    async def test_vectors_are_complete_and_can_be_made_anew(self, store: Store) -> None:
+        """A quick embedder leaves nothing to be done."""
+        if not isinstance(store, EmbedsLater):
+            pytest.skip("the store makes no vectors after a commit")
+        await store.within(AGENT).commit(writing(PutMemory(a_memory("green tea"))))
+        assert (await store.stale_vectors(), await store.embed_pending(), store.refused_texts) == (0, 0, 0)
+        assert await store.reembed() == 0
+
+    async def test_a_new_store_needs_no_upgrade(self, store: Store) -> None:
+        """What this version stores is in the form of this version."""
+        if not isinstance(store, Upgrades):
+            pytest.skip("the store has no earlier versions")
+        await store.within(AGENT).commit(writing(PutEvent(an_event("I live in Graz"))))
+        assert await store.upgrade() == 0
+
+
 class StoreContract(
+    CapabilityContract,
     MemoryContract,
     EventContract,
     DocumentContract,
@@ -77,8 +128,8 @@ class StoreContract(
     ArchiveContract,
     GraphContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links, queue,
-    blocks."""
+    """All tests of a store: what it may lack, memories, events, search, plans, forgetting, scopes, keys, injections, exports,
+    links, queue, blocks."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""
@@ -244,7 +295,7 @@ class StoreContract(
         assert await anna.ask(CurrentDirective()) == Directive("Be brief", "Be kind")
         assert await agent.ask(CurrentDirective()) == Directive("Be brief")
         names = (AGENT.org, AGENT.agent)
-        assert await store.directives(9) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
-        assert await store.directives(1) == [(*names, None, "Be brief")]
+        assert await store.ask(ListDirectives(9)) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
+        assert await store.ask(ListDirectives(1)) == [(*names, None, "Be brief")]
         await anna.commit(writing(SetDirective("")))
         assert (await anna.ask(CurrentDirective())).text == "Be brief"

@@ -35,7 +35,7 @@ from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, 
 from germane.kinds.memories.reads import OpenConflicts, SizedMemories
 from germane.kinds.memories.value import Holding, Holdings, SizedMemory
 from germane.ports.background import Background
-from germane.stores.contract import ScopedStore
+from germane.stores.contract import ScopedStore, scrub_files
 from germane.types.limits import PAGE
 from germane.types.query import EVERY_SENSITIVITY
 from germane.types.scope import Scope
@@ -127,7 +127,7 @@ class Consolidating:
             evicted += gone
             told(len(ones))
         after = Holdings.of(await self._read())
-        waiting_for = await self._store.scrub()
+        waiting_for = await scrub_files(self._store)
         return Consolidated(
             before=before,
             after=after,

@@ -23,6 +23,7 @@ from germane.kinds.documents.reads import DocumentContents, DocumentMark
 from germane.kinds.documents.value import Ingested, document_session, with_heading
 from germane.kinds.messages.prepared import clean
 from germane.search.unit import Analysis, analyse_parts
+from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, find_secrets
 from germane.types.candidate import Sensitivity
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_PAGES, DOCUMENT_SOURCE, DOCUMENT_TEXT, check_size
@@ -206,7 +207,7 @@ class Ingesting:
             self._tell(_DIVIDED_PERCENT + (99 - _DIVIDED_PERCENT) * part.stop // max(1, count))
         if update.gone:
             self._parts.engine.forget(self._scope)
-            await self._store.scrub()
+            await scrub_files(self._store)
 
     def _analysed(self, update: DocumentUpdate, part: slice) -> list[tuple[Analysis, ...]]:
         return [analyse_parts(new.text, self._breath) for new, _ in update.new[part]]

@@ -11,12 +11,12 @@ from typing import Any
 from germane.clock import Clock
 from germane.engine.injection_log import InjectionLog
 from germane.errors import LLMError
-from germane.extraction.llm.queue import ExtractionQueue
+from germane.extraction.llm.queue import TokensSpent, spend_tokens
 from germane.kinds.injections import keep_injections
 from germane.kinds.memories.plans import count_retrievals
 from germane.ports.batch_writer import BatchWriter, stopped
 from germane.ports.models import LLM, Completion, Watched
-from germane.stores.contract import Store
+from germane.stores.contract import EmbedsLater, Store
 from germane.types.candidate import Chosen
 from germane.types.scope import Scope
 
@@ -196,7 +196,8 @@ class CatchUp:
         try:
             if self._embedder is not None and self._embedder.fault:
                 await self._embedder.check()
-            await self._store.embed_pending()
+            if isinstance(self._store, EmbedsLater):
+                await self._store.embed_pending()
         except Exception:
             return False
         return True
@@ -213,14 +214,14 @@ class LLMBudget:
     """`tokens_per_day` (UTC; None: without a limit) are those of all agents and of everything that asks a language model in the
     background. The calls under way when the limit is reached go beyond it."""
 
-    def __init__(self, queue: ExtractionQueue, clock: Clock, tokens_per_day: int | None = None) -> None:
-        self._queue, self._clock, self._tokens_per_day = queue, clock, tokens_per_day
+    def __init__(self, store: Store, clock: Clock, tokens_per_day: int | None = None) -> None:
+        self._store, self._clock, self._tokens_per_day = store, clock, tokens_per_day
         self.calls = self.input_tokens = self.output_tokens = 0
         """What was spent since this was made."""
 
     async def used_up(self) -> str:
         """Returns why nothing may be asked before tomorrow, "" where something may. Raises `StoreError`."""
-        if self._tokens_per_day is None or await self._queue.spent(today(self._clock)) < self._tokens_per_day:
+        if self._tokens_per_day is None or await self._store.ask(TokensSpent(today(self._clock))) < self._tokens_per_day:
             return ""
         return f"the day's {self._tokens_per_day:,} tokens (llm_tokens_per_day) are used up"
 
@@ -229,8 +230,7 @@ class LLMBudget:
         self.calls += 1
         self.input_tokens += input_tokens
         self.output_tokens += output_tokens
-        day = today(self._clock)
-        await self._queue.spend(scope, day, calls=1, input_tokens=input_tokens, output_tokens=output_tokens)
+        await self._store.within(scope).commit(spend_tokens(today(self._clock), input_tokens, output_tokens))
 
 
 class MeteredLLM:

@@ -22,7 +22,16 @@ from germane.extraction.llm.answer import Accepted, Unusable, accept_answer
 from germane.extraction.llm.entities import GraphReading, accepted_graph, graph_question
 from germane.extraction.llm.plans import store_accepted
 from germane.extraction.llm.prompt import SCHEMA, KnownStatement, instructions, known_things, prompt
-from germane.extraction.llm.queue import Claim, QueueReport
+from germane.extraction.llm.queue import (
+    BeginQueue,
+    Claim,
+    ClaimsWait,
+    QueueReport,
+    QueueState,
+    ReleaseClaim,
+    ReleaseClaims,
+    lease_next,
+)
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import ListMemories
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
@@ -30,6 +39,7 @@ from germane.kinds.profile.reads import ToldClause
 from germane.ports.batch_writer import stopped
 from germane.ports.models import LLM, Completion
 from germane.stores.contract import ScopedStore, Store
+from germane.types.plan import store_change
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
@@ -93,8 +103,8 @@ class ExtractionWorker:
         jitter: Callable[[], float] = random.random,
         word: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
-        self._store, self._queue, self.llm, self._clock = store, store.extraction, llm, clock
-        self.budget = budget or LLMBudget(store.extraction, clock)
+        self._store, self.llm, self._clock = store, llm, clock
+        self.budget = budget or LLMBudget(store, clock)
         self._entities, self._settle = entities, settle
         self._sleep, self._jitter, self._word = sleep, jitter, word
         self._holder, self._gate = word(), asyncio.Semaphore(_AT_ONCE)
@@ -111,7 +121,7 @@ class ExtractionWorker:
         into it. Asks the model nothing yet, and raises nothing."""
         if not self._store.read_only:
             with suppress(StoreError):
-                await self._queue.begin()
+                await self._store.commit(store_change(BeginQueue()))
             self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
@@ -120,7 +130,7 @@ class ExtractionWorker:
         if task is not None:
             await stopped([task])
             with suppress(StoreError):
-                await self._queue.release_all(self._holder)
+                await self._store.commit(store_change(ReleaseClaims(self._holder)))
 
     async def drain(
         self, within: Scope | None = None, *, eager: bool = False, progress: Progress | None = None
@@ -146,7 +156,7 @@ class ExtractionWorker:
             self._add(done)
         if done.memories and self._settle is not None:
             await self._settle()
-        self.report = await self._queue.report(today(self._clock))
+        self.report = await self._store.ask(QueueState(today(self._clock)))
         return done
 
     async def _run(self) -> None:
@@ -166,13 +176,18 @@ class ExtractionWorker:
             if reason := await self.budget.used_up():
                 done.stopped = reason
                 return
-            now = self._clock.now()
-            claim = await self._queue.claim(self._holder, now=now, until=now + _LEASE, within=within, eager=eager)
+            claim = await self._claim(within, eager)
             if claim is None:
                 return
             await self._read(claim, done)
             if progress is not None:
                 progress(done.messages)
+
+    async def _claim(self, within: Scope | None, eager: bool) -> Claim | None:
+        now = self._clock.now()
+        if not await self._store.ask(ClaimsWait(now=now, within=within, eager=eager)):
+            return None
+        return await self._store.commit(lease_next(self._holder, now=now, until=now + _LEASE, within=within, eager=eager))
 
     async def _read(self, claim: Claim, done: ExtractionRun) -> None:
         scoped = self._store.within(claim.scope)
@@ -270,13 +285,14 @@ class ExtractionWorker:
         now = self._clock.now()
         if of_endpoint:
             done.stopped = reason
-            await self._queue.release(claim, reason=reason, retry_at=now, failed=False)
+            await self._store.commit(store_change(ReleaseClaim(claim=claim, reason=reason, retry_at=now, failed=False)))
             return
         parked = claim.tries + 1 >= _TRIES
         wait = min(_MAX_RETRY, _FIRST_RETRY * 4**claim.tries) * (0.75 + 0.5 * self._jitter())
         done.parked += parked
         done.failed += not parked
-        await self._queue.release(claim, reason=reason, retry_at=None if parked else now + wait)
+        retry_at = None if parked else now + wait
+        await self._store.commit(store_change(ReleaseClaim(claim=claim, reason=reason, retry_at=retry_at)))
 
     def _add(self, done: ExtractionRun) -> None:
         total = self.total

@@ -11,6 +11,8 @@ from germane.api.workers.batch_writers import today
 from germane.api.workers.extraction import ExtractionRun
 from germane.api.workers.summaries import SummaryWorker
 from germane.errors import InvalidInput
+from germane.extraction.llm.queue import QueueState, ResumeQueue
+from germane.types.plan import store_change
 from germane.types.scope import Scope
 
 
@@ -23,15 +25,14 @@ async def extract(
     progress: Callable[[int, int], None] | None,
 ) -> ExtractionRun:
     """See `Agent.extract`."""
-    queue = parts.store.extraction
     everything = everything or scope.session is not None
     if not dry_run:
         if parts.extraction_worker is None:
             raise InvalidInput(
                 "no LLM is configured", advice="set llm in the settings or GERMANE_LLM, or pass llm= to Germane.open"
             )
-        await queue.resume(scope, everything=everything)
-    found = await queue.report(today(parts.clock), scope, everything=everything)
+        await parts.store.commit(store_change(ResumeQueue(scope, everything)))
+    found = await parts.store.ask(QueueState(today(parts.clock), scope, everything))
     if dry_run or parts.extraction_worker is None:
         return ExtractionRun(waiting=found.messages, characters=found.characters)
     told = None if progress is None else lambda done: progress(min(done, found.messages), found.messages)

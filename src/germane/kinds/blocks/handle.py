@@ -47,6 +47,7 @@ from germane.kinds.blocks.value import DEFAULT_LIMIT, ArchivalEntry, Block, Foun
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.ports.background import aside
+from germane.stores.contract import scrub_files
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK
 from germane.types.limits import check_text as string
 from germane.types.operation import operation
@@ -412,5 +413,5 @@ class AgentBlocks:
         receipt = await self._store.commit(forget(ids=(id,), scope=self._scope, at=now, **given))
         self._parts.engine.forget(self._scope)
         receipt = await self._store.commit(left_of(receipt))
-        waiting_for = await self._store.scrub()
+        waiting_for = await scrub_files(self._store)
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

@@ -23,6 +23,7 @@ from germane.kinds.events.reads import SeenEvents
 from germane.kinds.events.value import DOCUMENT
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
+from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
@@ -202,7 +203,7 @@ class AgentDocuments:
             return receipt
         self._parts.engine.forget(scope)
         receipt = await store.commit(left_of(receipt))
-        waiting_for = await store.scrub()
+        waiting_for = await scrub_files(store)
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     async def _titled(self, title: str) -> Sequence[KeptDocument]:

@@ -31,6 +31,7 @@ from germane.kinds.graph.value import ENTITY_TYPES, Entity, EntityPage, Neighbou
 from germane.kinds.memories.fields import ends_after, json_value, label, moment, share
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
+from germane.stores.contract import scrub_files
 from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
@@ -222,7 +223,7 @@ class AgentGraph:
             return receipt
         self._parts.engine.forget(self._scope)
         receipt = await self._store.commit(left_of(receipt))
-        waiting_for = await self._store.scrub()
+        waiting_for = await scrub_files(self._store)
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     def __repr__(self) -> str:

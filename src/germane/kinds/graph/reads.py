@@ -62,20 +62,6 @@ class PatternsWithAction(Read[tuple[Pattern, ...]]):
     action: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThingsStored(Read[frozenset[str]]):
-    """Those of these ids that are the scope's own messages, memories or archival entries."""
-
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GraphStored(Read[frozenset[str]]):
-    """Those of these ids that are the scope's own entities, relations or patterns."""
-
-    ids: tuple[str, ...]
-
-
 # What follows sees what is agent-wide as well as what is the scope's user's own, and obeys the sensitivities of `filters`,
 # their `entity_types` and `exclude` where it takes them. Where both parts know a name, both entities are found.
 

@@ -8,9 +8,11 @@ from datetime import timedelta
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.kinds.keys.plans import KeyRequest, KeyStore, issue, revoke
+from germane.kinds.keys.plans import KeyRequest, issue, revoke
+from germane.kinds.keys.reads import ListKeys
 from germane.kinds.keys.value import Grant, Key, NewKey, Right, key_id
 from germane.kinds.keys.verifier import Verifier
+from germane.stores.contract import UnscopedStore
 from germane.types.limits import ID, check_text
 from germane.types.scope import Scope
 
@@ -21,8 +23,8 @@ _MAX_PATIENCE = 86_400.0
 class Keyring:
     """For the operator of germane, not for callers with a key: it reaches the keys of every org in the store."""
 
-    def __init__(self, key_store: KeyStore, verifier: Verifier, clock: Clock) -> None:
-        self._key_store, self._verifier, self._clock = key_store, verifier, clock
+    def __init__(self, store: UnscopedStore, verifier: Verifier, clock: Clock) -> None:
+        self._store, self._verifier, self._clock = store, verifier, clock
 
     async def create(
         self,
@@ -47,19 +49,19 @@ class Keyring:
         request = KeyRequest(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
         plan = issue(request, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
         try:
-            return await self._key_store.commit(plan)
+            return await self._store.commit(plan)
         finally:  # also where this call was cancelled: the commit may have happened
             self._verifier.forget(key_id(replaces) or "")
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
         """Returns all keys, or those of one org, oldest first, expired and revoked keys included. Tokens aren't part of it."""
-        return await self._key_store.list(None if org is None else Scope(org=org).org)
+        return await self._store.ask(ListKeys(None if org is None else Scope(org=org).org))
 
     async def revoke(self, id: str) -> Key:
         """Revokes the key with this id (or this token) and returns it. The key becomes invalid at once in this process, and
         within a second in others. Idempotent. Raises `NotFound` or `StoreUnavailable`."""
         try:
-            return await self._key_store.commit(revoke(check_text("id", id, ID), at=self._clock.now()))
+            return await self._store.commit(revoke(check_text("id", id, ID), at=self._clock.now()))
         finally:
             self._verifier.forget(key_id(id) or "")
 

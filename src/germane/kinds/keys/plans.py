@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import ClassVar, Protocol, TypeVar, cast
+from typing import cast
 
 from germane.errors import InvalidInput, NotFound
+from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById
 from germane.kinds.keys.value import RIGHTS, Key, NewKey, Right, StoredKey, key_id, make_token, parse_token
 from germane.kinds.memories.fields import label
 from germane.types.limits import AGENTS, NAMES, check_size
-from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
+from germane.types.plan import StoreChange, StoreDecision, StorePlan, read
 from germane.types.scope import Scope
 
 
@@ -35,7 +36,7 @@ def issue(
     overlap: timedelta,
     at: datetime,
     randomness: Callable[[int], bytes],
-) -> Plan[NewKey]:
+) -> StorePlan[NewKey]:
     """Makes a new key; the outcome holds its token, which is stored nowhere.
 
     `replaces` is the id or the token of a key of the same org that is still valid and wasn't replaced before. Properties that
@@ -54,18 +55,19 @@ def issue(
         created_at=at,
         expires_at=None if request.lifetime is None else _after(at, "lifetime", request.lifetime),
     )
-    changes: tuple[Change, ...] = ()
+    changes: tuple[StoreChange, ...] = ()
     if replaces is not None:
         end = _after(at, "overlap", overlap, minimum=timedelta(0))
-        old = yield from read(KeyById(key_id(replaces) or ""))
-        if old is None or old.org != key.org:
+        found = yield from read(KeyById(key_id(replaces) or ""))
+        if found is None or found.key.org != key.org:
             raise NotFound("no key with this id in org {} to replace (germane keys list shows ids)", key.org)
+        old = found.key
         _replaceable(old, at)
         key = _inheriting(key, old, request)
         ends = end if old.expires_at is None else min(end, old.expires_at)
         changes = (ChangeKey(replace(old, expires_at=ends, replaced_by=id)),)
     stored = StoredKey(key=key, digest=parse_token(token).digest)
-    return Decision((AddKey(stored), *changes), NewKey(key=key, token=token))
+    return StoreDecision((AddKey(stored), *changes), NewKey(key=key, token=token))
 
 
 def _replaceable(old: Key, at: datetime) -> None:
@@ -124,58 +126,13 @@ def _after(at: datetime, name: str, duration: timedelta, *, minimum: timedelta =
 # A revoked key stays in the list.
 
 
-def revoke(id: str, *, at: datetime) -> Plan[Key]:
+def revoke(id: str, *, at: datetime) -> StorePlan[Key]:
     """Revokes the key with this id; `id` may also be the whole token. The outcome is the revoked key. Idempotent. Raises
     `NotFound`."""
-    key = yield from read(KeyById(key_id(id) or ""))
-    if key is None:
+    found = yield from read(KeyById(key_id(id) or ""))
+    if found is None:
         raise NotFound("no key with this id (germane keys list shows ids)")
-    if key.revoked_at is not None:
-        return Decision((), key)
-    revoked = replace(key, revoked_at=at)
-    return Decision((ChangeKey(revoked),), revoked)
-
-
-# Reads: what a store answers about API keys: the reads and changes of plans, and the store's protocol. Keys belong to
-# no scope: a caller's scope follows from its key.
-
-
-@dataclass(frozen=True, slots=True)
-class KeyById(Read[Key | None]):
-    """The key with this id, or None."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class AddKey(Change):
-    """Inserts a key. Where its id exists already, the commit raises `Conflict` and nothing of the plan is written."""
-
-    text_of: ClassVar[TextOf] = "somebody"
-    stored: StoredKey
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeKey(Change):
-    """Replaces the properties of the key with this id; its digest stays. Does nothing where there is no such key."""
-
-    text_of: ClassVar[TextOf] = "somebody"
-    key: Key
-
-
-T = TypeVar("T")
-
-
-class KeyStore(Protocol):
-    """Every `Store` has one, as `keys`. Keys aren't content: changes to them raise no revision."""
-
-    async def find(self, id: str) -> StoredKey | None:
-        """Returns the key with this id as stored now, whatever its state; None where there is none. One small read outside the
-        event loop."""
-
-    async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        """Returns all keys, or those of one org, oldest first."""
-
-    async def commit(self, plan: Plan[T]) -> T:
-        """Runs the plan in one transaction and returns its outcome once its changes are durable. Raises what the plan raises,
-        and `StoreUnavailable` where nothing can be written."""
+    if found.key.revoked_at is not None:
+        return StoreDecision((), found.key)
+    revoked = replace(found.key, revoked_at=at)
+    return StoreDecision((ChangeKey(revoked),), revoked)

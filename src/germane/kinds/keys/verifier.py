@@ -19,11 +19,12 @@ from datetime import datetime, timedelta
 
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
-from germane.kinds.keys.plans import ChangeKey, KeyById, KeyStore
+from germane.kinds.keys.reads import ChangeKey, KeyById
 from germane.kinds.keys.value import Grant, Key, PresentedToken, parse_token
 from germane.ports.batch_writer import BatchWriter, stopped
+from germane.stores.contract import UnscopedStore
 from germane.types.caches import LruCache
-from germane.types.plan import Change, Decision, Plan, read
+from germane.types.plan import StoreChange, StoreDecision, StorePlan, read
 
 FRESH = 1.0
 """Seconds for which a cached answer is valid: the delay after which a revocation by another process takes effect here."""
@@ -42,10 +43,10 @@ class _Lookup:
 
 
 class Verifier:
-    """Caches and shares lookups in `key_store`, and notes uses in `usage`, which it closes. Belongs to one event loop."""
+    """Caches and shares lookups in `store`, and notes uses in `usage`, which it closes. Belongs to one event loop."""
 
-    def __init__(self, key_store: KeyStore, usage: KeyUsage, clock: Clock) -> None:
-        self._key_store, self._usage, self._clock = key_store, usage, clock
+    def __init__(self, store: UnscopedStore, usage: KeyUsage, clock: Clock) -> None:
+        self._store, self._usage, self._clock = store, usage, clock
         self._cache = KeyCache()
         self._lookups: dict[bytes, _Lookup] = {}
         self._running: set[asyncio.Task[Key | Exception | None]] = set()
@@ -127,7 +128,7 @@ class Verifier:
         key: Key | None = None
         fault: Exception | None = None
         try:
-            stored = await self._key_store.find(shown.id)
+            stored = await self._store.ask(KeyById(shown.id))
             if shown.matches(stored) and stored is not None and stored.key.holds(self._clock.now()):
                 key = stored.key
         except Exception as error:
@@ -201,23 +202,23 @@ def is_due(last: datetime | None, at: datetime) -> bool:
     return last is None or at - last >= USE_RESOLUTION
 
 
-def note_uses(times: Mapping[str, datetime]) -> Plan[int]:
+def note_uses(times: Mapping[str, datetime]) -> StorePlan[int]:
     """Sets `last_used_at` of these keys, by id. Keys whose stored time is less than an hour older, which another process may
     have written, are skipped. The outcome is the number of keys written."""
-    changes: list[Change] = []
+    changes: list[StoreChange] = []
     for id, at in times.items():
-        key = yield from read(KeyById(id))
-        if key is not None and is_due(key.last_used_at, at):
-            changes.append(ChangeKey(replace(key, last_used_at=at)))
-    return Decision(tuple(changes), len(changes))
+        found = yield from read(KeyById(id))
+        if found is not None and is_due(found.key.last_used_at, at):
+            changes.append(ChangeKey(replace(found.key, last_used_at=at)))
+    return StoreDecision(tuple(changes), len(changes))
 
 
 class KeyUsage:
     """Notes uses of keys. A batch that can't be written is lost: then `last_used_at` is older than it should be, and nothing
     else is affected. With `read_only` nothing is noted."""
 
-    def __init__(self, key_store: KeyStore, *, read_only: bool) -> None:
-        self._key_store, self._read_only = key_store, read_only
+    def __init__(self, store: UnscopedStore, *, read_only: bool) -> None:
+        self._store, self._read_only = store, read_only
         self._noted: LruCache[str, datetime] = LruCache(_MAX_KEYS)
         self._writer: BatchWriter[tuple[str, datetime]] = BatchWriter(self._write, max_waiting=_MAX_KEYS)
 
@@ -233,4 +234,4 @@ class KeyUsage:
         await self._writer.close()
 
     async def _write(self, batch: list[tuple[str, datetime]]) -> None:
-        await self._key_store.commit(note_uses(dict(batch)))
+        await self._store.commit(note_uses(dict(batch)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from germane.kinds.memories.fields import words
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
-from germane.types.plan import Change, Decision, Plan, Read, TextOf
+from germane.types.plan import Change, Decision, Plan, Read, StoreRead, TextOf
 
 _LOG = logging.getLogger("germane.secrets")
 
@@ -32,6 +33,13 @@ class CurrentDirective(Read[Directive]):
     """The standing instructions, the agent's and those of the scope's user."""
 
     quick: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class ListDirectives(StoreRead[Sequence[tuple[str, str, str | None, str]]]):
+    """At most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
+
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)

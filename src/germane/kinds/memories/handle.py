@@ -18,7 +18,7 @@ from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.plans import new_memory, remember, resolve, update
 from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, OpenConflicts, Page, SeenMemories
 from germane.kinds.memories.value import Memory, Receipt
-from germane.stores.contract import ScopedStore
+from germane.stores.contract import ScopedStore, scrub_files
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
 from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
@@ -161,6 +161,6 @@ async def forget_matching(
         return receipt
     parts.engine.forget(scope)
     receipt = await store.commit(left_of(receipt))
-    unscrubbed = await store.scrub()
+    unscrubbed = await scrub_files(store)
     waiting_for = receipt.waiting_for or unscrubbed
     return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

@@ -7,15 +7,15 @@ sees; changes write to the scope's own user, or agent-wide where it has none. Th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar
 
 from germane.kinds.memories.conflicts import ConflictReason, Contradiction, ContradictionRecord
 from germane.kinds.memories.value import IdsByKind, Memory, SizedMemory
 from germane.kinds.memories.value import Page as Page
-from germane.types.inventory import Tombstone
+from germane.types.inventory import StoredKind, Tombstone
 from germane.types.plan import Change, Derivation, Read, TextOf
 from germane.types.query import Filters
 
@@ -145,18 +145,23 @@ class DerivedFrom(Read[tuple[Memory, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class IdsInUse(Read["IdUse"]):
-    """Which of these ids of memories and events can't be given to something new of the scope's own user."""
+    """Which of these ids can't be given to something new of the scope's own user, whatever has them."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class IdUse:
-    """What `IdsInUse` found: ids of what was forgotten, whoever had it, and ids of what others than the scope's own user
-    have."""
+    """What `IdsInUse` found: ids of what was forgotten, whoever had it; ids of what others than the scope's own user have; and
+    those of the own user's things, each with its kind."""
 
     forgotten: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
+    own: Mapping[str, StoredKind] = field(default_factory=dict)
+
+    def own_sources(self) -> frozenset[str]:
+        """Returns the ids of the own user's messages, memories and archival entries: what entities and patterns come from."""
+        return frozenset(id for id, kind in self.own.items() if kind in ("message", "memory", "entry"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,22 +111,6 @@ class OpenDelegations(Read[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskIds:
-    """What a store knows of some ids: frames of the scope's own, ids that were forgotten, and ids of somebody else."""
-
-    own: Mapping[str, TaskFrame]
-    forgotten: frozenset[str] = frozenset()
-    elsewhere: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class TaskIdsInUse(Read[TaskIds]):
-    """What is known of these ids."""
-
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PutFrame(Change):
     """Stores a frame, or replaces the one with its id."""
 

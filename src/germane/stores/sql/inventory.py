@@ -6,12 +6,12 @@ from datetime import datetime
 
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT, MESSAGE_TYPES
-from germane.kinds.inventory import IdsBeginning, IdsSaidAs, ListUsers, ScopeStats, TombstoneOf
+from germane.kinds.inventory import IdsBeginning, IdsSaidAs, ListAgents, ListOrgs, ListUsers, OwnerOf, ScopeStats, TombstoneOf
 from germane.stores.sql.archive.archive_rows import HISTORY_TABLES
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import GRAPH_TABLES
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition, in_clause
-from germane.stores.sql.reading import Answers, Reading, ScopeReading
+from germane.stores.sql.reading import Answers, ReadTransaction, ScopeReading, StoreAnswers
 from germane.stores.sql.search.units import UNIT_TABLES
 from germane.stores.sql.statements import LISTED, first, from_sql, maybe_moment, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tombstones import TOMBSTONE_KINDS
@@ -95,9 +95,9 @@ def _tombstone(reading: ScopeReading, read: TombstoneOf) -> Tombstone | None:
     return Tombstone(id=read.id, what=TOMBSTONE_KINDS[what], at=moment(at), by=from_sql(by), reason=from_sql(reason))
 
 
-def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> AgentPage:
-    """See `Store.agents`."""
-    listing, after = _continued(reading.connection, "agents", Scope(org=org), limit, cursor)
+def _agents(reading: ReadTransaction, read: ListAgents) -> AgentPage:
+    org, limit = read.org, read.limit
+    listing, after = _continued(reading.connection, "agents", Scope(org=org), limit, read.cursor)
     found = list(rows(reading.connection, _AGENTS, (org, after, limit + 1)))
     agents = []
     for _, agent, users, partitions in found[:limit]:
@@ -106,9 +106,9 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
     return AgentPage(agents=tuple(agents), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
 
 
-def orgs_of(reading: Reading, limit: int, cursor: str | None) -> OrgPage:
-    """See `Store.orgs`."""
-    listing, after = _continued(reading.connection, "orgs", Scope(), limit, cursor)
+def _orgs(reading: ReadTransaction, read: ListOrgs) -> OrgPage:
+    limit = read.limit
+    listing, after = _continued(reading.connection, "orgs", Scope(), limit, read.cursor)
     found = list(rows(reading.connection, _ORGS, (after, limit + 1)))
     orgs = []
     for _, org, agents, users, partitions in found[:limit]:
@@ -117,10 +117,9 @@ def orgs_of(reading: Reading, limit: int, cursor: str | None) -> OrgPage:
     return OrgPage(orgs=tuple(orgs), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
 
 
-def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
-    """See `Store.owner`."""
+def _owner(reading: ReadTransaction, read: OwnerOf) -> tuple[str, str | None] | None:
     for table in ("memories", "events", "blocks", "archival_entries", *GRAPH_TABLES, "tasks", *HISTORY_TABLES, "tombstones"):
-        row = first(reading.connection, _OWNER.format(table), (to_sql(id), org))
+        row = first(reading.connection, _OWNER.format(table), (to_sql(read.id), read.org))
         if row is not None:
             return row[0], row[1] or None
     return None
@@ -220,3 +219,4 @@ INVENTORY_READS: Answers = {
     IdsSaidAs: _said_as,
     TombstoneOf: _tombstone,
 }
+INVENTORY_STORE_READS: StoreAnswers = {ListAgents: _agents, ListOrgs: _orgs, OwnerOf: _owner}

@@ -1,70 +1,43 @@
-"""Keys: stores API keys in the table `keys`."""
+"""Keys: stores API keys in the table `keys`, and reads the secret of the store."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from germane.errors import InvalidInput, StoreUnavailable
-from germane.kinds.keys.plans import AddKey, ChangeKey, KeyById
+from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById, ListKeys, NonceKey
 from germane.kinds.keys.value import RIGHTS, Key, StoredKey
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.reading import Readers
-from germane.stores.sql.statements import Row, first, from_json, maybe_micros, maybe_moment, micros, moment, rows, to_json
-from germane.stores.sql.transaction import Transaction, Writer
-from germane.types.plan import Change, Plan, Read, run_plan
-
-T = TypeVar("T")
+from germane.stores.sql.listing import SECRET
+from germane.stores.sql.reading import ReadTransaction, StoreAnswers
+from germane.stores.sql.statements import Row, first, from_json, maybe_micros, maybe_moment, micros, moment, only, rows, to_json
+from germane.stores.sql.transaction import StoreAppliers, Transaction
 
 _COLUMNS = "id, org, agents, rights, note, created_at, expires_at, revoked_at, replaced_by, last_used_at"
 
 
-class SqlKeys:
-    """Implements `germane.kinds.keys.plans.KeyStore`."""
-
-    def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
-        self._writer, self._readers, self._name = writer, readers, name
-
-    async def find(self, id: str) -> StoredKey | None:
-        return await self._readers.read_batched(lambda reading: _stored_key(reading.connection, id))
-
-    async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        where, values = ("", ()) if org is None else ("WHERE org = ?", (org,))
-        sql = f"SELECT {_COLUMNS} FROM keys {where} ORDER BY created_at, id"
-        return await self._readers.run(lambda reading: tuple(map(_key, rows(reading.connection, sql, values))))
-
-    async def commit(self, plan: Plan[T]) -> T:
-        if self._writer is None:
-            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(lambda transaction: _run(transaction, plan))
+def _list(reading: ReadTransaction, read: ListKeys) -> tuple[Key, ...]:
+    where, values = ("", ()) if read.org is None else ("WHERE org = ?", (read.org,))
+    sql = f"SELECT {_COLUMNS} FROM keys {where} ORDER BY created_at, id"
+    return tuple(map(_key, rows(reading.connection, sql, values)))
 
 
-def _run(transaction: Transaction, plan: Plan[T]) -> T:
-    connection = transaction.connection
-    decision = run_plan(plan, partial(_answer, connection))
-    for change in decision.changes:
-        _apply(connection, change)
-    return decision.outcome
+def _add(to: Transaction, change: AddKey) -> None:
+    sql = f"INSERT INTO keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    to.connection.execute(sql, (*_row(change.stored.key), change.stored.digest))
 
 
-def _answer(connection: Connection, read: Read[Any]) -> Key | None:
-    if not isinstance(read, KeyById):
-        raise InvalidInput(f"the keys can't answer {type(read).__name__}")
-    stored = _stored_key(connection, read.id)
-    return None if stored is None else stored.key
+def _change(to: Transaction, change: ChangeKey) -> None:
+    id, *values = _row(change.key)
+    assigned = ", ".join(f"{column} = ?" for column in _COLUMNS.split(", ")[1:])
+    to.connection.execute(f"UPDATE keys SET {assigned} WHERE id = ?", (*values, id))
 
 
-def _apply(connection: Connection, change: Change) -> None:
-    match change:
-        case AddKey(stored):
-            sql = f"INSERT INTO keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            connection.execute(sql, (*_row(stored.key), stored.digest))
-        case ChangeKey(key):
-            id, *values = _row(key)
-            assigned = ", ".join(f"{column} = ?" for column in _COLUMNS.split(", ")[1:])
-            connection.execute(f"UPDATE keys SET {assigned} WHERE id = ?", (*values, id))
-        case _:
-            raise InvalidInput(f"the keys can't be changed by {type(change).__name__}")
+KEY_READS: StoreAnswers = {
+    KeyById: lambda reading, read: _stored_key(reading.connection, read.id),
+    ListKeys: _list,
+    NonceKey: lambda reading, _: bytes(only(reading.connection, SECRET)[0]),
+}
+KEY_CHANGES: StoreAppliers = {AddKey: _add, ChangeKey: _change}
 
 
 def _stored_key(connection: Connection, id: str) -> StoredKey | None:

@@ -6,6 +6,7 @@ plan named. A plan runs once. The changes of a plan that only forgets may be app
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput
@@ -20,16 +21,23 @@ from germane.stores.sql.forgetting import FORGETTING_CHANGES, FORGETTING_READS
 from germane.stores.sql.gate import GATE_READS
 from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
 from germane.stores.sql.injections import INJECTION_CHANGES, INJECTION_READS
-from germane.stores.sql.inventory import INVENTORY_READS
+from germane.stores.sql.inventory import INVENTORY_READS, INVENTORY_STORE_READS
+from germane.stores.sql.keys import KEY_CHANGES, KEY_READS
 from germane.stores.sql.links import bind
-from germane.stores.sql.memories.conflicts import CONFLICT_CHANGES, CONFLICT_READS, DIRECTIVE_CHANGES, DIRECTIVE_READS
-from germane.stores.sql.memories.extraction_queue import QUEUE_CHANGES, QUEUE_READS
+from germane.stores.sql.memories.conflicts import (
+    CONFLICT_CHANGES,
+    CONFLICT_READS,
+    DIRECTIVE_CHANGES,
+    DIRECTIVE_READS,
+    DIRECTIVE_STORE_READS,
+)
+from germane.stores.sql.memories.extraction_queue import QUEUE_CHANGES, QUEUE_READS, QUEUE_STORE_CHANGES, QUEUE_STORE_READS
 from germane.stores.sql.memories.reader import MEMORY_CHANGES, MEMORY_READS
 from germane.stores.sql.profile import PROFILE_CHANGES, PROFILE_READS
-from germane.stores.sql.reading import Answers, ScopeReading
+from germane.stores.sql.reading import Answers, ReadTransaction, ScopeReading, StoreAnswers
 from germane.stores.sql.tasks.plans import TASK_CHANGES, TASK_READS
-from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
-from germane.types.plan import Change, Decision, Plan, Read, run_plan
+from germane.stores.sql.transaction import Appliers, ScopeWriting, StoreAppliers, Transaction
+from germane.types.plan import Change, Decision, Plan, Read, StorePlan, StoreRead, run_plan
 from germane.types.scope import Scope
 
 T = TypeVar("T")
@@ -143,3 +151,31 @@ class PlanRun(Generic[T]):
         if apply is None:
             raise InvalidInput(f"the store can't write {type(change).__name__}")
         apply(self._writing, change)
+
+
+# The store as a whole: its reads and changes are others than those of a scope, so that no plan of a scope reaches them.
+
+
+STORE_READS: StoreAnswers = {**DIRECTIVE_STORE_READS, **INVENTORY_STORE_READS, **KEY_READS, **QUEUE_STORE_READS}
+"""The function that answers each read of the store, within a plan and outside of any."""
+STORE_CHANGES: StoreAppliers = {**KEY_CHANGES, **QUEUE_STORE_CHANGES}
+"""The function that applies each change of the store."""
+
+
+def answer_store_read(reading: ReadTransaction, read: StoreRead[Any]) -> Any:
+    """Answers a read of the store. Raises `InvalidInput` for one that the store doesn't know."""
+    answer = STORE_READS.get(type(read))
+    if answer is None:
+        raise InvalidInput(f"the store can't answer {type(read).__name__} outside of a scope")
+    return answer(reading, read)
+
+
+def run_store_plan(transaction: Transaction, plan: StorePlan[T]) -> T:
+    """Runs the plan, applies its changes in the transaction, and returns its outcome."""
+    decision = run_plan(plan, partial(answer_store_read, transaction))
+    for change in decision.changes:
+        apply = STORE_CHANGES.get(type(change))
+        if apply is None:
+            raise InvalidInput(f"the store can't write {type(change).__name__} outside of a scope")
+        apply(transaction, change)
+    return decision.outcome

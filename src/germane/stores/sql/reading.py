@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
-from germane.types.plan import Read
+from germane.types.plan import Read, StoreRead
 from germane.types.scope import Scope
 
 T = TypeVar("T")
@@ -83,6 +83,10 @@ class ScopeReading:
 
 Answers = Mapping[type[Read[Any]], Callable[[ScopeReading, Any], Any]]
 """Reads, with the function that answers each."""
+
+
+StoreAnswers = Mapping[type[StoreRead[Any]], Callable[[ReadTransaction, Any], Any]]
+"""Reads of the store as a whole, with the function that answers each."""
 
 
 def of_own(

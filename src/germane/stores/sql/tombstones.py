@@ -13,7 +13,7 @@ from germane.stores.sql.search.units import UNIT_TABLES, delete_units
 from germane.stores.sql.statements import LISTED, Row, micros, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
 from germane.stores.sql.transaction import Transaction
-from germane.types.inventory import TombstoneKind
+from germane.types.inventory import StoredKind, TombstoneKind
 
 TOMBSTONE_KINDS: dict[str, TombstoneKind] = {
     "memories": "memory",
@@ -28,7 +28,11 @@ TOMBSTONE_KINDS: dict[str, TombstoneKind] = {
     "directives": "directive",
 }
 """What a tombstone stands for, by the domain in its row."""
-_NAMED_TABLES = (*TOMBSTONE_KINDS, "archival_entries")
+_STORED_KINDS: dict[str, StoredKind] = {**TOMBSTONE_KINDS, "archival_entries": "entry"}
+"""What a row with an id is, by its table."""
+_STORED = " UNION ALL ".join(
+    f"SELECT id, partition, '{kind}' FROM {table} WHERE id IN {LISTED}" for table, kind in _STORED_KINDS.items()
+)
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
 
@@ -53,12 +57,15 @@ def bury(transaction: Transaction, domain: str, found: Sequence[Row], change: Fo
 
 def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
     transaction.write_events()
-    ids, own, connection = to_json(read.ids), -1 if partition is None else partition.id, transaction.connection
-    wanted = f"id IN {LISTED}"
-    forgotten = rows(connection, f"SELECT id FROM tombstones WHERE {wanted}", (ids,))
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {wanted} AND partition <> ?" for table in _NAMED_TABLES)
-    elsewhere = rows(connection, sql, (ids, own) * len(_NAMED_TABLES))
-    return IdUse(frozenset(id for (id,) in forgotten), frozenset(id for (id,) in elsewhere))
+    ids, connection = to_json(read.ids), transaction.connection
+    forgotten = rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (ids,))
+    elsewhere, own = set[str](), dict[str, StoredKind]()
+    for id, whose, kind in rows(connection, _STORED, (ids,) * len(_STORED_KINDS)):
+        if partition is not None and whose == partition.id:
+            own[id] = kind
+        else:
+            elsewhere.add(id)
+    return IdUse(frozenset(id for (id,) in forgotten), frozenset(elsewhere), own)
 
 
 def put_tombstones(transaction: Transaction, partition: int | None, change: PutTombstones) -> None:

@@ -23,7 +23,7 @@ from germane.stores.sql.reading import ScopeReading
 from germane.stores.sql.search.near_duplicates import NearDuplicates, Vectored
 from germane.stores.sql.search.units import Domain, Pending, insert_units
 from germane.stores.sql.statements import Row, only, to_sql
-from germane.types.plan import Change
+from germane.types.plan import Change, StoreChange
 from germane.types.scope import Scope
 
 T = TypeVar("T")
@@ -250,6 +250,8 @@ def of_plan(answer: Callable[[Transaction, VisiblePartition, R], T], empty: Call
 
 Appliers = Mapping[type[Change], Callable[[ScopeWriting, Any], object]]
 """Changes, with the function that applies each."""
+StoreAppliers = Mapping[type[StoreChange], Callable[[Transaction, Any], object]]
+"""Changes of the store as a whole, with the function that applies each."""
 
 
 def to_own(apply: Callable[[Transaction, int, C], object]) -> Callable[[ScopeWriting, C], None]:

@@ -25,19 +25,17 @@ from germane.search.relevance import Relevance
 from germane.stores.contract import Checkup
 from germane.stores.sql.blocks.documents import fetch_archived, has_archive
 from germane.stores.sql.events.reader import SqlEventSearch, fetch_events
-from germane.stores.sql.inventory import agents_of, orgs_of, owner_of
-from germane.stores.sql.keys import SqlKeys
-from germane.stores.sql.listing import SECRET, is_forgotten
-from germane.stores.sql.memories.conflicts import directive_now, directives
-from germane.stores.sql.memories.extraction_queue import SqlExtractionQueue
+from germane.stores.sql.listing import is_forgotten
+from germane.stores.sql.memories.conflicts import directive_now
 from germane.stores.sql.memories.memory_rows import by_key
 from germane.stores.sql.memories.reader import fetch_memories
+from germane.stores.sql.plan_run import answer_store_read, run_store_plan
 from germane.stores.sql.progress import Progress
 from germane.stores.sql.search.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sql.search.near_duplicates import NearDuplicates
 from germane.stores.sql.search.partitions import Fetch, Partitions, Searcher, SqlSearch
 from germane.stores.sql.search.units import Domain
-from germane.stores.sql.statements import micros, only
+from germane.stores.sql.statements import micros
 from germane.stores.sql.transaction import Transaction
 from germane.stores.sql.upgrade import divide, expect_clauses, outline_sessions, tell_sessions, undivided, unoutlined, untold
 from germane.stores.sqlite.database import SqliteDatabase, store_errors
@@ -45,7 +43,7 @@ from germane.stores.sqlite.erasure import Erasure, KnownRevision
 from germane.stores.sqlite.readers import SqliteReaders, SqliteReading
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.writer import SqliteWriter
-from germane.types.inventory import AgentPage, OrgPage
+from germane.types.plan import StorePlan, StoreRead
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
@@ -54,6 +52,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T", Memory, Event, ArchivalEntry)
+R = TypeVar("R")
 
 _MEMORY_LIMIT = 256 << 20
 """Bytes of search partitions in memory."""
@@ -158,13 +157,13 @@ class SqliteStore:
     def read_only(self) -> bool:
         return self._writer is None
 
-    @property
-    def keys(self) -> SqlKeys:
-        return SqlKeys(self._writer, self._readers, self._database.name)
+    async def ask(self, read: StoreRead[R]) -> R:
+        run = self._readers.read_batched if read.quick else self._readers.run
+        found: R = await run(lambda reading: answer_store_read(reading, read))
+        return found
 
-    @property
-    def extraction(self) -> SqlExtractionQueue:
-        return SqlExtractionQueue(self._writer, self._background, self._database.name)
+    async def commit(self, plan: StorePlan[R]) -> R:
+        return await self._write().run(lambda transaction: run_store_plan(transaction, plan))
 
     def within(self, scope: Scope) -> SqliteScopedStore:
         readers = self._readers
@@ -183,9 +182,6 @@ class SqliteStore:
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
         self._listener = listener
 
-    async def directives(self, limit: int) -> list[tuple[str, str, str | None, str]]:
-        return await self._readers.run(lambda reading: directives(reading.connection, limit))
-
     async def warm(self, scope: Scope) -> None:
         def work(reading: SqliteReading) -> None:
             visible = reading.visible(scope)
@@ -195,18 +191,6 @@ class SqliteStore:
                 self._partitions.ready(reading, visible, "blocks", wait=True)
 
         await self._background.run(work)
-
-    async def nonce_key(self) -> bytes:
-        return await self._readers.run(lambda reading: bytes(only(reading.connection, SECRET)[0]))
-
-    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
-        return await self._readers.run(lambda reading: agents_of(reading, org, limit, cursor))
-
-    async def orgs(self, limit: int, cursor: str | None = None) -> OrgPage:
-        return await self._readers.run(lambda reading: orgs_of(reading, limit, cursor))
-
-    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
-        return await self._readers.run(lambda reading: owner_of(reading, org, id))
 
     def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
         from germane.stores.sql.dump import Dump
@@ -332,5 +316,7 @@ class SqliteStore:
 
     def _write(self) -> SqliteWriter:
         if self._writer is None:
-            raise StoreUnavailable(f"store {self._database.name!r} is read-only: check its permissions")
+            raise StoreUnavailable(
+                f"store {self._database.name!r} is read-only: check the permissions of the file and of its directory"
+            )
         return self._writer

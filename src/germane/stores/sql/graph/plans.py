@@ -9,7 +9,6 @@ from germane.kinds.graph.reads import (
     EndRelation,
     EntitiesById,
     EntitiesNamed,
-    GraphStored,
     MergeEntities,
     OpenRelations,
     PatternById,
@@ -19,13 +18,12 @@ from germane.kinds.graph.reads import (
     PutPattern,
     PutRelation,
     RelationsById,
-    ThingsStored,
 )
 from germane.kinds.graph.value import Entity, Pattern, Relation
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import ENTITY, PATTERN, RELATION, entity_of, pattern_of, relation_of
 from germane.stores.sql.graph.reader import SEEN_READS
-from germane.stores.sql.graph.totals import GRAPH_TABLES, merge_entities
+from germane.stores.sql.graph.totals import merge_entities
 from germane.stores.sql.graph.writing import count_pattern, end_relation, put_entity, put_mentions, put_pattern, put_relation
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, nothing, of_own
@@ -91,20 +89,6 @@ def _patterns(connection: Connection, own: VisiblePartition, read: PatternsWithA
     return tuple(pattern_of(row, {own.id: own.user}) for row in found)
 
 
-def _things(connection: Connection, own: VisiblePartition, read: ThingsStored) -> frozenset[str]:
-    return _among(connection, own, read.ids, ("events", "memories", "archival_entries"))
-
-
-def _graph(connection: Connection, own: VisiblePartition, read: GraphStored) -> frozenset[str]:
-    return _among(connection, own, read.ids, GRAPH_TABLES)
-
-
-def _among(connection: Connection, own: VisiblePartition, ids: tuple[str, ...], tables: tuple[str, ...]) -> frozenset[str]:
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE id IN {LISTED} AND +partition = ?" for table in tables)
-    found = rows(connection, sql, (to_json(ids), own.id) * len(tables))
-    return frozenset(id for (id,) in found)
-
-
 GRAPH_READS: Answers = {
     **SEEN_READS,
     EntitiesNamed: of_own(_named, dict),
@@ -113,8 +97,6 @@ GRAPH_READS: Answers = {
     OpenRelations: of_own(_open, tuple),
     PatternById: of_own(_pattern, nothing),
     PatternsWithAction: of_own(_patterns, tuple),
-    ThingsStored: of_own(_things, frozenset, events=True),
-    GraphStored: of_own(_graph, frozenset),
 }
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 from germane.errors import NotFound
 from germane.kinds.memories.conflicts import Contradiction, ContradictionRecord
-from germane.kinds.memories.directive import CurrentDirective, Directive, SetDirective
+from germane.kinds.memories.directive import CurrentDirective, Directive, ListDirectives, SetDirective
 from germane.kinds.memories.reads import (
     ConflictById,
     ConflictsBetween,
@@ -24,7 +24,7 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import put_link
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
-from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
+from germane.stores.sql.reading import Answers, ReadTransaction, ScopeReading, StoreAnswers, nothing, of_own
 from germane.stores.sql.statements import (
     LISTED,
     Row,
@@ -183,9 +183,9 @@ def directive_now(connection: Connection, org: str, agent: str, user: str | None
     return "" if found is None else from_sql(found[0])
 
 
-def directives(connection: Connection, limit: int) -> list[tuple[str, str, str | None, str]]:
-    """Returns at most `limit` directives with their org, agent and user: the agents' first, then those set last."""
-    return [(org, agent, user or None, from_sql(text)) for org, agent, user, text in rows(connection, _ALL, (limit,))]
+def _listed(reading: ReadTransaction, read: ListDirectives) -> list[tuple[str, str, str | None, str]]:
+    found = rows(reading.connection, _ALL, (read.limit,))
+    return [(org, agent, user or None, from_sql(text)) for org, agent, user, text in found]
 
 
 def _current(reading: ScopeReading, _: CurrentDirective) -> Directive:
@@ -205,3 +205,4 @@ def _set(writing: ScopeWriting, change: SetDirective) -> None:
 
 
 DIRECTIVE_CHANGES: Appliers = {SetDirective: _set}
+DIRECTIVE_STORE_READS: StoreAnswers = {ListDirectives: _listed}

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from germane.errors import StoreUnavailable
-from germane.extraction.llm.queue import Claim, ClaimHeld, FinishClaim, LLMUsage, QueueReport, readable
+from germane.errors import InvalidInput
+from germane.extraction.llm.queue import (
+    BeginQueue,
+    Claim,
+    ClaimHeld,
+    ClaimsWait,
+    FinishClaim,
+    LeaseClaim,
+    LLMUsage,
+    NextClaim,
+    QueueReport,
+    QueueState,
+    ReleaseClaim,
+    ReleaseClaims,
+    ResumeQueue,
+    SpendTokens,
+    TokensSpent,
+    readable,
+)
 from germane.kinds.events.value import Event
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, event_of
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
-from germane.stores.sql.reading import Answers, Readers, Reading
+from germane.stores.sql.reading import Answers, ReadTransaction, StoreAnswers
 from germane.stores.sql.statements import Row, first, from_sql, micros, only, rows, to_sql
-from germane.stores.sql.transaction import Appliers, Transaction, Writer, of_plan
+from germane.stores.sql.transaction import Appliers, ScopeWriting, StoreAppliers, Transaction, of_plan
 from germane.types.scope import Scope
-
-T = TypeVar("T")
 
 _SILENCE = timedelta(seconds=60)
 """How long a session must be silent before its new messages are read, so that an exchange is read as a whole."""
@@ -51,128 +66,106 @@ _SIZES = (
 )
 
 
-class SqlExtractionQueue:
-    """Implements `germane.extraction.llm.queue.ExtractionQueue`."""
+def _begin(to: Transaction, _: BeginQueue) -> None:
+    to.connection.execute("INSERT OR IGNORE INTO meta SELECT 'extraction_seen', CAST(events AS TEXT) FROM counters")
 
-    def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
-        self._writer, self._readers, self._name = writer, readers, name
 
-    async def begin(self) -> None:
-        def work(to: Transaction) -> None:
-            to.connection.execute("INSERT OR IGNORE INTO meta SELECT 'extraction_seen', CAST(events AS TEXT) FROM counters")
+def _due(connection: Connection, at: datetime, within: Scope | None, eager: bool) -> Row | None:
+    limits, values = _chosen(within)
+    return first(connection, f"{_DUE}{limits} ORDER BY q.not_before LIMIT 1", (micros(at), eager, *values))
 
-        await self._write().run(work)
 
-    async def claim(self, holder: str, *, now: datetime, until: datetime, within: Scope | None, eager: bool) -> Claim | None:
-        limits, values = _chosen(within)
-        due = f"{_DUE}{limits} ORDER BY q.not_before LIMIT 1"
-        at = micros(now)
+def _claims_wait(reading: ReadTransaction, read: ClaimsWait) -> bool:
+    seen = first(reading.connection, _MARK)
+    newest = only(reading.connection, "SELECT events FROM counters")[0]
+    unseen = seen is not None and newest > int(seen[0])
+    return unseen or _due(reading.connection, read.now, read.within, read.eager) is not None
 
-        def waits(reading: Reading) -> bool:
-            seen = first(reading.connection, _MARK)
-            newest = only(reading.connection, "SELECT events FROM counters")[0]
-            unseen = seen is not None and newest > int(seen[0])
-            return unseen or first(reading.connection, due, (at, eager, *values)) is not None
 
-        def work(to: Transaction) -> Claim | None:
-            _queue_new(to.connection, at)
-            row = first(to.connection, due, (at, eager, *values))
-            if row is None:
-                return None
-            claim = claim_of(to.connection, row, holder)
-            sql = "UPDATE extraction_queue SET holder = ?, leased_until = ? WHERE session = ? AND first = ?"
-            to.connection.execute(sql, (holder, micros(until), claim.session, claim.first))
-            return claim
+def _next_claim(reading: ReadTransaction, read: NextClaim) -> Claim | None:
+    if not isinstance(reading, Transaction):
+        raise InvalidInput("NextClaim is answered within a plan alone")
+    _queue_new(reading.connection, micros(read.now))
+    row = _due(reading.connection, read.now, read.within, read.eager)
+    return None if row is None else claim_of(reading.connection, row, read.holder)
 
-        return await self._write().run(work) if await self._readers.run(waits) else None
 
-    async def release(self, claim: Claim, *, reason: str, retry_at: datetime | None, failed: bool = True) -> None:
-        def work(to: Transaction) -> None:
-            row = held_row(to.connection, claim)
-            if row is None:
-                return
-            key, parked = (claim.session, claim.first), retry_at is None
-            sql = (
-                "UPDATE extraction_queue SET holder = '', leased_until = 0, tries = tries + ?, reason = ?, state = ?,"
-                " not_before = ? WHERE session = ? AND first = ?"
-            )
-            due = 0 if retry_at is None else micros(retry_at)
-            to.connection.execute(sql, (int(failed), reason, 2 if parked else 1, due, *key))
-            if parked and (row[0] is None or claim.stop < row[0]):  # what follows goes on by itself
-                sql = "UPDATE extraction_queue SET stop = ? WHERE session = ? AND first = ?"
-                to.connection.execute(sql, (claim.stop, *key))
-                more = row[0] is not None or next_position(to.connection, claim.session) > claim.stop
-                sql = "INSERT INTO extraction_queue (session, first, stop, state, not_before) VALUES (?, ?, ?, ?, 0)"
-                to.connection.execute(sql, (claim.session, claim.stop, row[0], int(more)))
+def _lease(to: Transaction, change: LeaseClaim) -> None:
+    claim = change.claim
+    sql = "UPDATE extraction_queue SET holder = ?, leased_until = ? WHERE session = ? AND first = ?"
+    to.connection.execute(sql, (claim.holder, micros(change.until), claim.session, claim.first))
 
-        await self._write().run(work)
 
-    async def release_all(self, holder: str) -> None:
-        sql = "UPDATE extraction_queue SET holder = '', leased_until = 0 WHERE holder = ?"
-        await self._write().run(lambda to: to.connection.execute(sql, (holder,)) and None)
+def _release(to: Transaction, change: ReleaseClaim) -> None:
+    claim, retry_at = change.claim, change.retry_at
+    row = held_row(to.connection, claim)
+    if row is None:
+        return
+    key, parked = (claim.session, claim.first), retry_at is None
+    sql = (
+        "UPDATE extraction_queue SET holder = '', leased_until = 0, tries = tries + ?, reason = ?, state = ?,"
+        " not_before = ? WHERE session = ? AND first = ?"
+    )
+    due = 0 if retry_at is None else micros(retry_at)
+    to.connection.execute(sql, (int(change.failed), change.reason, 2 if parked else 1, due, *key))
+    if parked and (row[0] is None or claim.stop < row[0]):  # what follows goes on by itself
+        sql = "UPDATE extraction_queue SET stop = ? WHERE session = ? AND first = ?"
+        to.connection.execute(sql, (claim.stop, *key))
+        more = row[0] is not None or next_position(to.connection, claim.session) > claim.stop
+        sql = "INSERT INTO extraction_queue (session, first, stop, state, not_before) VALUES (?, ?, ?, ?, 0)"
+        to.connection.execute(sql, (claim.session, claim.stop, row[0], int(more)))
 
-    async def resume(self, within: Scope | None, *, everything: bool) -> None:
-        limits, values = _limits(within)
 
-        def work(to: Transaction) -> None:
-            connection = to.connection
-            chosen = f"SELECT q.session, q.first FROM {_JOINED} WHERE q.state > 0{limits}"
-            sql = f"UPDATE extraction_queue SET state = 1, tries = 0, not_before = 0 WHERE (session, first) IN ({chosen})"
-            connection.execute(sql, values)
-            if everything:
-                sql = (
-                    "INSERT INTO extraction_queue (session, first, state, not_before) SELECT s.key, 0, 1, 0 FROM sessions s"
-                    " JOIN partitions p ON p.id = s.partition WHERE s.document IS NULL"
-                    " AND NOT EXISTS (SELECT 1 FROM extraction_queue o"
-                    f" WHERE o.session = s.key){limits}"
-                )
-                connection.execute(sql, values)
+def _release_all(to: Transaction, change: ReleaseClaims) -> None:
+    sql = "UPDATE extraction_queue SET holder = '', leased_until = 0 WHERE holder = ?"
+    to.connection.execute(sql, (change.holder,))
 
-        await self._write().run(work)
 
-    async def spend(self, scope: Scope, day: int, *, calls: int, input_tokens: int, output_tokens: int) -> None:
-        def work(to: Transaction) -> None:
-            own = next((one for one in to.visible(scope) if one.user == scope.user), None)
-            if own is not None:
-                to.connection.execute(_SPENT, (day, own.id, calls, input_tokens, output_tokens))
+def _resume(to: Transaction, change: ResumeQueue) -> None:
+    limits, values = _limits(change.within)
+    chosen = f"SELECT q.session, q.first FROM {_JOINED} WHERE q.state > 0{limits}"
+    sql = f"UPDATE extraction_queue SET state = 1, tries = 0, not_before = 0 WHERE (session, first) IN ({chosen})"
+    to.connection.execute(sql, values)
+    if change.everything:
+        sql = (
+            "INSERT INTO extraction_queue (session, first, state, not_before) SELECT s.key, 0, 1, 0 FROM sessions s"
+            " JOIN partitions p ON p.id = s.partition WHERE s.document IS NULL"
+            f" AND NOT EXISTS (SELECT 1 FROM extraction_queue o WHERE o.session = s.key){limits}"
+        )
+        to.connection.execute(sql, values)
 
-        await self._write().run(work)
 
-    async def spent(self, day: int) -> int:
-        sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM llm_usage WHERE day = ?"
-        return await self._readers.run(lambda reading: int(only(reading.connection, sql, (day,))[0]))
+def _spend(writing: ScopeWriting, change: SpendTokens) -> None:
+    if writing.own is not None:
+        writing.connection.execute(_SPENT, (change.day, writing.own.id, 1, change.input_tokens, change.output_tokens))
 
-    async def report(self, day: int, within: Scope | None = None, *, everything: bool = False) -> QueueReport:
-        limits, values = _chosen(within)
 
-        def work(reading: Reading) -> QueueReport:
-            connection = reading.connection
-            states: dict[int, int] = dict(
-                rows(connection, f"SELECT q.state, count(*) FROM {_JOINED} WHERE q.state > 0{limits} GROUP BY 1", values)
-            )
-            sql = f"SELECT q.reason, count(*) FROM {_JOINED} WHERE q.state = 2{limits} GROUP BY 1 ORDER BY 2 DESC, 1"
-            reasons = tuple((str(reason), int(count)) for reason, count in rows(connection, sql, values))
-            seen = first(connection, _MARK)
-            newest = only(connection, "SELECT events FROM counters")[0]
-            since = newest if seen is None else int(seen[0])
-            sizes = (0, 0)
-            if within is not None:
-                sizes = only(connection, f"{_SIZES}{limits}", (0, since, everything, *values))
-            return QueueReport(
-                waiting=states.get(1, 0),
-                parked=states.get(2, 0),
-                messages=sizes[0],
-                characters=sizes[1],
-                reasons=reasons,
-                usage=_usage(connection, day),
-            )
+def _spent(reading: ReadTransaction, read: TokensSpent) -> int:
+    sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM llm_usage WHERE day = ?"
+    return int(only(reading.connection, sql, (read.day,))[0])
 
-        return await self._readers.run(work)
 
-    def _write(self) -> Writer:
-        if self._writer is None:
-            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return self._writer
+def _state(reading: ReadTransaction, read: QueueState) -> QueueReport:
+    connection, (limits, values) = reading.connection, _chosen(read.within)
+    states: dict[int, int] = dict(
+        rows(connection, f"SELECT q.state, count(*) FROM {_JOINED} WHERE q.state > 0{limits} GROUP BY 1", values)
+    )
+    sql = f"SELECT q.reason, count(*) FROM {_JOINED} WHERE q.state = 2{limits} GROUP BY 1 ORDER BY 2 DESC, 1"
+    reasons = tuple((str(reason), int(count)) for reason, count in rows(connection, sql, values))
+    seen = first(connection, _MARK)
+    newest = only(connection, "SELECT events FROM counters")[0]
+    since = newest if seen is None else int(seen[0])
+    sizes = (0, 0)
+    if read.within is not None:
+        sizes = only(connection, f"{_SIZES}{limits}", (0, since, read.everything, *values))
+    return QueueReport(
+        waiting=states.get(1, 0),
+        parked=states.get(2, 0),
+        messages=sizes[0],
+        characters=sizes[1],
+        reasons=reasons,
+        usage=_usage(connection, read.day),
+    )
 
 
 def _queue_new(connection: Connection, at: int) -> None:
@@ -302,4 +295,17 @@ def finish_claim(connection: Connection, claim: Claim) -> None:
 
 
 QUEUE_READS: Answers = {ClaimHeld: of_plan(claim_held, bool)}
-QUEUE_CHANGES: Appliers = {FinishClaim: lambda to, change: finish_claim(to.connection, change.claim)}
+QUEUE_CHANGES: Appliers = {FinishClaim: lambda to, change: finish_claim(to.connection, change.claim), SpendTokens: _spend}
+QUEUE_STORE_READS: StoreAnswers = {
+    ClaimsWait: _claims_wait,
+    NextClaim: _next_claim,
+    QueueState: _state,
+    TokensSpent: _spent,
+}
+QUEUE_STORE_CHANGES: StoreAppliers = {
+    BeginQueue: _begin,
+    LeaseClaim: _lease,
+    ReleaseClaim: _release,
+    ReleaseClaims: _release_all,
+    ResumeQueue: _resume,
+}

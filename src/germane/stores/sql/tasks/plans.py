@@ -28,8 +28,6 @@ from germane.kinds.tasks.reads import (
     PutFrame,
     PutHead,
     StackView,
-    TaskIds,
-    TaskIdsInUse,
 )
 from germane.kinds.tasks.value import (
     MAIN,
@@ -44,7 +42,7 @@ from germane.kinds.tasks.value import (
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.gate import delegated_session
 from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sql.reading import Answers, ScopeReading, nothing, of_own
+from germane.stores.sql.reading import Answers, nothing, of_own
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import (
     BRANCH,
@@ -97,14 +95,6 @@ def _delegated(connection: Connection, own: VisiblePartition, read: DelegatedFra
 def _open_delegations(connection: Connection, own: VisiblePartition, read: OpenDelegations) -> int:
     sql = f"SELECT count(*) FROM tasks WHERE partition = ? AND session = ? AND delegated IS NOT NULL AND {_OPEN_STATES}"
     return int(only(connection, sql, (own.id, to_sql(read.session)))[0])
-
-
-def _in_use(reading: ScopeReading, read: TaskIdsInUse) -> TaskIds:
-    connection, own, wanted = reading.connection, reading.own, to_json(list(read.ids))
-    mine = {} if own is None else frames_by_id(connection, own, read.ids)
-    forgotten = frozenset(id for (id,) in rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (wanted,)))
-    taken = {id for (id,) in rows(connection, f"SELECT id FROM tasks WHERE id IN {LISTED}", (wanted,))}
-    return TaskIds(mine, forgotten, frozenset(taken - mine.keys()))
 
 
 # Forgetting selects and deletes frames with all below them, and what a session's stack says of frames that are gone.
@@ -270,7 +260,6 @@ TASK_READS: Answers = {
     DelegationInto: lambda reading, read: delegated_session(reading.connection, reading.scope.within(read.session)),
     DelegatedFrames: of_own(_delegated, tuple),
     OpenDelegations: of_own(_open_delegations, int),
-    TaskIdsInUse: _in_use,
 }
 
 
