@@ -193,7 +193,7 @@ def _styles() -> frozenset[str]:
 @cache
 def _lists() -> _Lists:
     tables: Sequence[Mapping[str, Sequence[str]]] = list(
-        tomllib.loads(files("germane.kinds.memories").joinpath("grounds.toml").read_text(encoding="utf-8")).values()
+        tomllib.loads(files("germane.extraction.llm").joinpath("grounds.toml").read_text(encoding="utf-8")).values()
     )
     phrases = {name: tuple({_spaced(one) for table in tables for one in table[name]}) for name in tables[0]}
     first: dict[str, tuple[str, ...]] = {}
