@@ -24,6 +24,19 @@ def written_values(tree: ast.AST) -> list[int]:
     return found
 
 
+def written_errors(tree: ast.AST) -> list[int]:
+    """The lines in which an error of these is written into the text of another, values included, in place of `under` or
+    `within`."""
+    found = []
+    for handler in ast.walk(tree):
+        if isinstance(handler, ast.ExceptHandler) and isinstance(handler.type, ast.Name) and handler.type.id in TOLD:
+            for call in (one for part in handler.body for one in ast.walk(part)):
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in TOLD:
+                    texts = [one for text in call.args[:1] for one in ast.walk(text) if isinstance(one, ast.FormattedValue)]
+                    found += [one.lineno for one in texts if isinstance(one.value, ast.Name) and one.value.id == handler.name]
+    return found
+
+
 def _writes(one: ast.expr) -> bool:
     if isinstance(one, ast.FormattedValue):
         return one.conversion == ord("r")
@@ -37,7 +50,7 @@ def test_no_error_has_a_value_in_its_text() -> None:
         f"{module.name}:{line}"
         for module in modules()
         if not module.name.startswith(APART)
-        for line in written_values(module.tree)
+        for line in (*written_values(module.tree), *written_errors(module.tree))
     ]
     assert found == []
 
@@ -47,3 +60,10 @@ def test_the_rule_finds_a_value_in_a_text() -> None:
     for wrong in ('InvalidInput(f"no {x!r}")', 'NotFound(f"no {quoted(x)} here")', 'Stale("x", advice=f"give {x!r}")'):
         assert written_values(ast.parse(wrong)) == [1]
     assert written_values(ast.parse('InvalidInput("no {}", Phrase(f"{x!r}"), path=name)')) == []
+
+
+def test_the_rule_finds_an_error_in_the_text_of_another() -> None:
+    """Its values would stand in the text."""
+    caught = "try:\n    read()\nexcept InvalidInput as error:\n    raise "
+    assert written_errors(ast.parse(caught + 'InvalidInput(f"{name}: {error}") from None')) == [4]
+    assert written_errors(ast.parse(caught + "error.under(name) from None")) == []

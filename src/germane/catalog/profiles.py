@@ -296,7 +296,7 @@ class Prices:
         try:
             return Price(**given) if known is None else replace(known, **{"dated": "", **given})
         except InvalidInput as error:
-            raise InvalidInput(f"price of {{}}: {error}", name) from error
+            raise error.under("price of {}", name) from error
 
     def __len__(self) -> int:
         return len(self._prices)

@@ -213,7 +213,7 @@ class ServedDocuments:
         try:
             return await self._sent(Path(path), **given)
         except InvalidInput as error:
-            raise InvalidInput(f"{path}: {error}") from None
+            raise error.under(path) from None
 
     async def ingest_folder(
         self, folder: str, *, source: str | None = None, progress: Callable[[int, int], None], **given: Any

@@ -274,7 +274,7 @@ def objects(form: LineFormat[Any], maximum: int = MAX_COUNT) -> As:
         try:
             return form.read(value)
         except InvalidInput as error:
-            raise InvalidInput(f"{name}: {error}") from None
+            raise error.under(name) from None
 
     return As(read=entries(read_object, maximum), write=lambda values: list(map(form.write, values)))
 
