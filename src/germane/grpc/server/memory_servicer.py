@@ -102,16 +102,11 @@ class MemoryServicer:
             reason=request.reason,
         )
         return pb.ForgetResponse(
-            memory_ids=receipt.memory_ids,
-            event_ids=receipt.event_ids,
+            **receipt.by_kind(),
             dry_run=receipt.dry_run,
             scrubbed=receipt.scrubbed,
             waiting_for=receipt.waiting_for,
             checked=receipt.checked,
-            block_ids=receipt.block_ids,
-            graph_ids=receipt.graph_ids,
-            task_ids=receipt.task_ids,
-            history_ids=receipt.history_ids,
         )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: RpcCall) -> pb.GiveFeedbackResponse:

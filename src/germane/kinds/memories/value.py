@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from math import log1p
 from types import MappingProxyType
@@ -291,7 +291,7 @@ class IdsByKind:
 
     def by_kind(self) -> dict[str, Any]:
         """Returns the ids by the names of the fields, to be passed on as keyword arguments."""
-        return {name: getattr(self, name) for name in _WORDS}
+        return {field.name: getattr(self, field.name) for field in fields(IdsByKind)}
 
     @property
     def all_ids(self) -> tuple[str, ...]:
