@@ -38,19 +38,18 @@ from germane.types.scope import Scope
 _SIGN = "@"
 
 
-def allowed_of(reading: ScopeReading, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
-    """Returns those of `ids` that may be shown to the scope that asks, each with its content hash."""
-    held = _held(reading, filters)
+def allowed_of(reading: ScopeReading, ids: Sequence[str], at: datetime, held: Filters) -> dict[str, int]:
+    """Returns those of `ids` that may be shown to the scope that asks, each with its content hash. `held` are its
+    `held_filters`."""
     return allowed_now(reading.connection, reading.visible, reading.scope.user, ids, at=at, filters=held)
 
 
-def present_of(reading: ScopeReading, ids: Sequence[str], filters: Filters) -> frozenset[str]:
-    """Returns those of `ids` of which a text may go on standing for the scope that asks."""
-    held = _held(reading, filters)
+def present_of(reading: ScopeReading, ids: Sequence[str], held: Filters) -> frozenset[str]:
+    """Returns those of `ids` of which a text may go on standing for the scope that asks. `held` are its `held_filters`."""
     return present_now(reading.connection, reading.visible, reading.scope.user, ids, filters=held)
 
 
-def _held(reading: ScopeReading, filters: Filters) -> Filters:
+def held_filters(reading: ScopeReading, filters: Filters) -> Filters:
     """Returns the filters; in the session of a delegated agent with the sensitivities alone that its parent allowed."""
     given = delegated_session(reading.connection, reading.scope)
     if given is None:
@@ -59,7 +58,7 @@ def _held(reading: ScopeReading, filters: Filters) -> Filters:
 
 
 GATE_READS: Answers = {
-    AllowedIds: lambda reading, read: frozenset(allowed_of(reading, read.ids, read.at, read.filters)),
+    AllowedIds: lambda reading, read: frozenset(allowed_of(reading, read.ids, read.at, held_filters(reading, read.filters))),
 }
 
 

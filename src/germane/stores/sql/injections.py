@@ -21,7 +21,16 @@ from germane.kinds.injections import (
     handles_of,
 )
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.gate import allowed_of, archived_now, clauses_now, graph_now, present_now, present_of, tasks_now
+from germane.stores.sql.gate import (
+    allowed_of,
+    archived_now,
+    clauses_now,
+    graph_now,
+    held_filters,
+    present_now,
+    present_of,
+    tasks_now,
+)
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
@@ -53,7 +62,7 @@ _HOLDING = (
 
 
 def _of_session(reading: ScopeReading, read: SessionInjections) -> KeptInjections:
-    own, session, filters = reading.own, reading.scope.session, read.filters
+    own, session = reading.own, reading.scope.session
     if session is None:
         return KeptInjections()
     places, heads = list[int](), list[InjectionHead]()
@@ -64,8 +73,9 @@ def _of_session(reading: ScopeReading, read: SessionInjections) -> KeptInjection
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
     records = tuple(map(_injection, rows(reading.connection, _READ, (to_json(chosen),)))) if chosen else ()
     ids = sorted({item.id for record in records for item in record.items if item.stored} | wanted.ids)
-    present = present_of(reading, ids, filters) if wanted.presence else frozenset()
-    return KeptInjections(tuple(heads), records, allowed_of(reading, ids, read.at, filters), present)
+    held = held_filters(reading, read.filters)
+    present = present_of(reading, ids, held) if wanted.presence else frozenset()
+    return KeptInjections(tuple(heads), records, allowed_of(reading, ids, read.at, held), present)
 
 
 INJECTION_READS: Answers = {SessionInjections: _of_session}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
-from germane.errors import StoreUnavailable
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.memories.value import Memory
 from germane.stores.sql.events.reader import SqlEventSearch
@@ -32,14 +32,13 @@ class SqliteScopedStore:
         memories: SqlSearch[Memory],
         events: SqlEventSearch,
         blocks: SqlSearch[ArchivalEntry],
-        writer: SqliteWriter | None,
+        write: Callable[[], SqliteWriter],
         erasure: Erasure,
         known: KnownRevision,
-        name: str,
     ) -> None:
         self._scope, self._readers = scope, readers
         self._memories, self._events, self._blocks = memories, events, blocks
-        self._writer, self._erasure, self._known, self._name = writer, erasure, known, name
+        self._write, self._erasure, self._known = write, erasure, known
 
     @property
     def scope(self) -> Scope:
@@ -63,9 +62,7 @@ class SqliteScopedStore:
         return found
 
     async def commit(self, plan: Plan[T]) -> T:
-        if self._writer is None:
-            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(PlanRun(self._scope, plan))
+        return await self._write().run(PlanRun(self._scope, plan))
 
     async def revision(self) -> int:
         """See `ScopedStore.revision`. The last removal of a whole partition counts for every scope, since the removed partition

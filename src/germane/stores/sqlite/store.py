@@ -173,10 +173,9 @@ class SqliteStore:
             SqlSearch(scope, self._memories),
             SqlEventSearch(scope, readers, self._events),
             SqlSearch(scope, self._archive),
-            self._writer,
+            self._write,
             self._erasure,
             self._known,
-            self._database.name,
         )
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
@@ -315,6 +314,7 @@ class SqliteStore:
             self._listener(partial(directive_now, connection))
 
     def _write(self) -> SqliteWriter:
+        """Returns the writer. Raises `StoreUnavailable` where nothing can be written."""
         if self._writer is None:
             raise StoreUnavailable(
                 f"store {self._database.name!r} is read-only: check the permissions of the file and of its directory"
