@@ -11,7 +11,7 @@ from uuid import uuid4
 from germane.api.builder.builder import BuildMetadata, BuiltRequest
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
-from germane.grpc.messages import memory_pb2
+from germane.grpc.messages import memory_pb2, number_of
 from germane.kinds.memories.value import KINDS, Memory, Receipt
 from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteRequest
 from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
@@ -22,8 +22,6 @@ from germane.types.trace import Trace
 if TYPE_CHECKING:
     from germane.grpc.answer import Answer
 
-_MAX_EXACT_INTEGER = 2**53
-"""The largest whole number up to which a double represents every whole number exactly (IEEE 754)."""
 _NO_SCORE = Breakdown(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -74,15 +72,14 @@ def _object(wire: Any) -> dict[str, Any]:
 
 
 def _json(wire: Any) -> Any:
-    """Returns what a `Value` stands for; a double that is a whole number stands for that number."""
+    """Returns what a `Value` stands for."""
     match wire.WhichOneof("kind"):
         case "struct_value":
             return _object(wire.struct_value)
         case "list_value":
             return [_json(one) for one in wire.list_value.values]
         case "number_value":
-            value = wire.number_value
-            return int(value) if value.is_integer() and abs(value) <= _MAX_EXACT_INTEGER else value
+            return number_of(wire.number_value)
         case "string_value":
             return wire.string_value
         case "bool_value":

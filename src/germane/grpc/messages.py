@@ -17,6 +17,14 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import Default
 from google.protobuf.message_factory import GetMessageClass
 
+_MAX_EXACT_INTEGER = 2**53
+"""The largest whole number up to which a double represents every whole number exactly (IEEE 754)."""
+
+
+def number_of(double: float) -> int | float:
+    """Returns what the `number_value` of a `google.protobuf.Value` stands for: one that is whole stands for a whole number."""
+    return int(double) if double.is_integer() and abs(double) <= _MAX_EXACT_INTEGER else double
+
 
 class ProtoFile:
     """What one proto file declares at its top level, by name. A name is looked up at its first use."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.grpc.messages import filters_pb2
+from germane.grpc.messages import filters_pb2, number_of
 from germane.grpc.server.refusals import invalid
 from germane.types.candidate import Sensitivity
 from germane.types.json_text import JsonText
@@ -21,8 +21,6 @@ from germane.types.limits import FIELD_VALUES, NAMES, check_size
 from germane.types.query import Filters
 
 _FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
-_MAX_EXACT_INTEGER = 2**53
-"""The largest whole number up to which a double represents every whole number exactly (IEEE 754)."""
 
 
 class WireMessage(Protocol):
@@ -104,8 +102,7 @@ class _FieldReader:
         self._values += 1
         match value.WhichOneof("kind"):
             case "number_value":
-                number = value.number_value
-                return int(number) if number.is_integer() and abs(number) <= _MAX_EXACT_INTEGER else number
+                return number_of(value.number_value)
             case "string_value":
                 return value.string_value
             case "bool_value":
