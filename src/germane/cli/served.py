@@ -30,7 +30,7 @@ from germane.grpc.client.channel import grpc, local
 from germane.grpc.client.conversation import Altered
 from germane.grpc.client.rpcs import ClientRpc, sendable
 from germane.grpc.messages import context_pb2
-from germane.kinds.documents.handle import FolderIngested, SkippedFile, files_in, read_file, source_for
+from germane.kinds.documents.handle import FolderIngested, FoundFile, files_in, ingest_each, read_file, source_for, source_of
 from germane.kinds.events.reads import MessagePage
 from germane.kinds.memories.value import Memory, Receipt
 
@@ -218,20 +218,15 @@ class ServedDocuments:
     async def ingest_folder(
         self, folder: str, *, source: str | None = None, progress: Callable[[int, int], None], **given: Any
     ) -> FolderIngested:
-        found, skipped = files_in(Path(folder))
-        total, done, documents = max(1, sum(file.size for file in found)), 0, list[Any]()
-        for file in found:
+        async def sent(file: FoundFile, _: Callable[[int, int], None] | None) -> Ingested:
             named = None if source is None else f"{source}/{file.name}"
-            try:
-                documents.append(await self._sent(file.path, source=named, title=file.name, **given))
-            except InvalidInput as error:
-                skipped.append(SkippedFile(str(file.path), str(error)))
-            done += file.size
-            progress(done, total)
-        return FolderIngested(documents=tuple(documents), skipped=tuple(skipped))
+            return await self._sent(file.path, source=named, title=file.name, **given)
+
+        return await ingest_each(*files_in(Path(folder)), sent, progress)
 
     async def _sent(self, file: Path, *, source: str | None, title: str | None = None, **given: Any) -> Ingested:
-        named = source_for(os.path.realpath(file) if source is None else source)  # noqa: ASYNC240
         data = read_file(file)
-        stored: Ingested = await self._ingest(data=data, source=named, title=source_for(title or file.name), **given)
+        stored: Ingested = await self._ingest(
+            data=data, source=source_of(file, source), title=source_for(title or file.name), **given
+        )
         return stored

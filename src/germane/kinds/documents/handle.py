@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -131,28 +131,20 @@ class AgentDocuments:
         if not await asyncio.to_thread(os.path.isdir, root):
             raise InvalidInput("{} is no folder", str(root), advice="use ingest for a file")
         found, skipped = await asyncio.to_thread(files_in, root)
-        total, done = max(1, sum(file.size for file in found)), 0
-        documents = list[Ingested]()
-        for file in found:
-            try:
-                documents.append(
-                    await self._file(
-                        file.path,
-                        source=None if source is None else f"{source}/{file.name}",
-                        title=file.name,
-                        media_type=None,
-                        agent_wide=agent_wide,
-                        sensitivity=level,
-                        dry_run=dry_run,
-                        progress=None if progress is None else partial(_within_folder, progress, done, file.size, total),
-                    )
-                )
-            except (InvalidInput, MissingExtra) as error:
-                skipped.append(SkippedFile(str(file.path), str(error)))
-            done += file.size
-            if progress is not None:
-                progress(done, total)
-        return FolderIngested(documents=tuple(documents), skipped=tuple(skipped))
+
+        async def stored(file: FoundFile, progress: Callable[[int, int], None] | None) -> Ingested:
+            return await self._file(
+                file.path,
+                source=None if source is None else f"{source}/{file.name}",
+                title=file.name,
+                media_type=None,
+                agent_wide=agent_wide,
+                sensitivity=level,
+                dry_run=dry_run,
+                progress=progress,
+            )
+
+        return await ingest_each(found, skipped, stored, progress)
 
     @operation("read")
     async def list(self, *, limit: int = 50, cursor: str | None = None) -> DocumentPage:
@@ -228,10 +220,9 @@ class AgentDocuments:
         progress: Callable[[int, int], None] | None,
     ) -> Ingested:
         data = await asyncio.to_thread(read_file, file)
-        whole = source_for(await asyncio.to_thread(os.path.realpath, file)) if source is None else source_for(source)
         given = GivenDocument(
             data=data,
-            source=whole.replace("\\", "/") if os.sep == "\\" else whole,
+            source=await asyncio.to_thread(source_of, file, source),
             title=source_for(title),
             name=file.name,
             media_type=media_type,
@@ -355,6 +346,34 @@ def _check(status: os.stat_result) -> None:
         raise InvalidInput("is no regular file")
     if status.st_size > DOCUMENT_BYTES.maximum:
         raise InvalidInput(f"has {status.st_size:,} bytes, {DOCUMENT_BYTES.maximum:,} are allowed: {DOCUMENT_BYTES.instead}")
+
+
+async def ingest_each(
+    found: Sequence[FoundFile],
+    skipped: Sequence[SkippedFile],
+    ingest: Callable[[FoundFile, Callable[[int, int], None] | None], Awaitable[Ingested]],
+    progress: Callable[[int, int], None] | None,
+) -> FolderIngested:
+    """Ingests the files of a folder one after another. A file that `ingest` refuses is skipped, with the reason, as `skipped`
+    are already. `progress` is called with bytes, and `ingest` gets a function for the progress within its file."""
+    total, done = max(1, sum(file.size for file in found)), 0
+    documents, refused = list[Ingested](), list(skipped)
+    for file in found:
+        within = None if progress is None else partial(_within_folder, progress, done, file.size, total)
+        try:
+            documents.append(await ingest(file, within))
+        except (InvalidInput, MissingExtra) as error:
+            refused.append(SkippedFile(str(file.path), str(error)))
+        done += file.size
+        if progress is not None:
+            progress(done, total)
+    return FolderIngested(documents=tuple(documents), skipped=tuple(refused))
+
+
+def source_of(file: Path, source: str | None) -> str:
+    """Returns the source of a file's document: the one that was given, else the file's whole path."""
+    whole = source_for(os.path.realpath(file) if source is None else source)
+    return whole.replace("\\", "/") if os.sep == "\\" else whole
 
 
 def source_for(path: str) -> str:
