@@ -18,8 +18,7 @@ from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.pairing import close_orphans, join_calls, pair_calls
-from germane.errors import InvalidInput, Phrase, UnknownName
-from germane.types.limits import quoted
+from germane.errors import InvalidInput, Phrase, UnknownName, quoted
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, system_text
 
 DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())

@@ -25,11 +25,11 @@ from germane.compaction.plan import Compaction, CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.dialects.registry import dialect, is_plain, parse_all, system_prompt
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, quoted
 from germane.kinds.archive.value import Archive
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
-from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, check_size, check_text, quoted
+from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, check_size, check_text
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 

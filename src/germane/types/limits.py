@@ -14,7 +14,6 @@ from itertools import islice
 from math import inf
 
 from germane.errors import InvalidInput
-from germane.errors import quoted as quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from math import isclose, nan
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from germane.errors import InvalidInput, Phrase
+from germane.errors import InvalidInput, Phrase, quoted
 from germane.types.budget import Effort, price_of_effort
 from germane.types.candidate import Sensitivity
-from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text, quoted
+from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text
 from germane.types.query import Intent
 
 Detail = Literal["id", "confidence", "score"]

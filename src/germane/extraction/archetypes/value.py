@@ -11,10 +11,10 @@ from math import isclose
 from types import MappingProxyType
 from typing import Any, get_args
 
-from germane.errors import InvalidInput, Phrase
+from germane.errors import InvalidInput, Phrase, quoted
 from germane.extraction.archetypes.findings import Extractor, RecordedEvent
 from germane.kinds.events.value import NewEvent
-from germane.types.limits import NAME, NAMES, check_entries, check_text, quoted
+from germane.types.limits import NAME, NAMES, check_entries, check_text
 from germane.types.query import Intent
 from germane.types.strategy import HALF_LIVES, Shares, SourcePlan, Strategy, Weights
 

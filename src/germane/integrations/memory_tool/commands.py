@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from germane.errors import Conflict, ConsentNeeded, GermaneError, InvalidInput, MissingExtra, NotPermitted, StoreError
+from germane.errors import Conflict, ConsentNeeded, GermaneError, InvalidInput, MissingExtra, NotPermitted, StoreError, quoted
 from germane.integrations.memory_tool.files import (
     BlockCalls,
     File,
@@ -33,7 +33,6 @@ from germane.kinds.blocks.mutation import AppendEntry, AppendText, InsertLines, 
 from germane.kinds.blocks.render import unmarked
 from germane.kinds.blocks.schema import LogSchema
 from germane.kinds.blocks.value import Block
-from germane.types.limits import quoted
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 SYSTEM = "system"

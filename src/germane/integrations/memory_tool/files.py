@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from germane.errors import InvalidInput, NotFound
+from germane.errors import InvalidInput, NotFound, quoted
 from germane.kinds.blocks.field import checked_label, folded_segment
 from germane.kinds.blocks.mutation import Mutation
 from germane.kinds.blocks.render import unmarked
 from germane.kinds.blocks.schema import TextSchema
 from germane.kinds.blocks.value import Block
-from germane.types.limits import quoted
 
 _MAX_PLACES = 100
 """Places of a text that are looked for."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from germane.api.agent import Agent
-from germane.errors import InvalidInput, NotPermitted, UnknownName
+from germane.errors import InvalidInput, NotPermitted, UnknownName, quoted
 from germane.integrations.memory_tool.commands import SYSTEM
 from germane.integrations.memory_tool.files import ROOT, parse_path, path_of
 from germane.kinds.blocks.mutation import SetText
@@ -25,7 +25,7 @@ from germane.kinds.blocks.permission import Permission
 from germane.kinds.blocks.render import unmarked
 from germane.kinds.blocks.schema import TextSchema
 from germane.kinds.blocks.value import DEFAULT_LIMIT, Block, BlockType
-from germane.types.limits import BLOCK_TEXT, REMARK, quoted
+from germane.types.limits import BLOCK_TEXT, REMARK
 
 _MAX_FILES = 10_000
 _MAX_BYTES = 4 * BLOCK_TEXT.maximum + 100_000

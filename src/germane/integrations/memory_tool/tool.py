@@ -11,9 +11,8 @@ from typing import Any, TypeVar, overload
 
 from germane import sync
 from germane.api.agent import Agent
-from germane.errors import UnknownName
+from germane.errors import UnknownName, quoted
 from germane.integrations.memory_tool.commands import COMMANDS, MemoryCommands, ToolAnswer
-from germane.types.limits import quoted
 
 T = TypeVar("T")
 ToolInput = Mapping[str, Any] | str

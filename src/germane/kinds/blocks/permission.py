@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, TypeGuard, get_args
 
-from germane.errors import UnknownName
-from germane.types.limits import quoted
+from germane.errors import UnknownName, quoted
 
 Permission = Literal["read_only", "partner", "human", "append", "read_write", "admin"]
 """`partner` and `human`: each write needs the consent of the agent's partner, or of a human. `append`: what is there stays.

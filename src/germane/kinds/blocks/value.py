@@ -15,13 +15,12 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, Literal, get_args
 
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, quoted
 from germane.kinds.blocks.permission import SHOWN_PERMISSIONS, Permission
 from germane.kinds.blocks.schema import Schema, undescribed
 from germane.text.normal import content_hash
 from germane.types.candidate import BlockText
 from germane.types.candidate import BlockType as BlockType
-from germane.types.limits import quoted
 
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 DEFAULT_LIMIT = 5_000
