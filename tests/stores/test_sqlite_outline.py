@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange, split_exchanges
+from germane.kinds.archive.outline import OutlinedMessage, line_hash, line_of_exchange, outline_name, split_exchanges
 from germane.kinds.archive.reads import LatestLines, ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
+from germane.kinds.injections import PutInjection, SessionInjections
 from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import Forget
 from germane.stores.contract import ScopedStore
@@ -23,7 +25,9 @@ from germane.stores.sqlite import SqliteStore
 from germane.text.normal import content_hash
 from germane.types.query import Filters
 from germane.types.scope import Scope
+from germane.types.trace import InjectedItem
 from germane_testing.builders import NOON, Hashed, an_event, writing
+from germane_testing.injection_contract import all_records, an_injection
 
 pytestmark = pytest.mark.requirement("HIST-5")
 
@@ -150,4 +154,28 @@ async def test_what_is_at_hand_is_not_read_again(tmp_path: Path, portion: int, m
         await scoped.commit(writing(*map(PutEvent, events[start : start + portion])))
     assert not alone
     assert await lines(scoped) == made(events)
+    await store.close()
+
+
+@pytest.mark.requirement("INJECT-6", "INJECT-10")
+@pytest.mark.parametrize("prefix", ["", "hash"])
+async def test_a_record_of_an_injected_line_is_kept_while_the_line_is_what_was_shown(tmp_path: Path, prefix: str) -> None:
+    """Of a line with other words, only a record is kept whose text has to go on standing."""
+    store = opened(tmp_path)
+    scoped = store.within(Scope(session=S))
+    said = [("user", "It lifts 12 tons."), ("assistant", "Noted."), ("user", "Bye")]
+    for place, (role, text) in enumerate(said):
+        await scoped.commit(writing(PutEvent(an_event(text, session=S, position=place, role=role, type=f"{role}_message"))))
+    (line,) = await scoped.ask(LatestLines(9, filters=Filters()))
+    shown = InjectedItem(
+        handle="m1",
+        id=outline_name(line.first_id),
+        content_hash=line_hash(line.first_id, line.text),
+        source="session",
+    )
+    same = an_injection(items=(shown,), prefix=prefix)
+    other = an_injection(items=(replace(shown, content_hash=5),), prefix=prefix, turn="other")
+    await scoped.commit(writing(PutInjection(S, same), PutInjection(S, other)))
+    kept = await scoped.ask(SessionInjections(all_records, NOON, Filters()))
+    assert kept.records == ((same, other) if prefix else (same,))
     await store.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,31 +10,33 @@ from functools import lru_cache
 from germane.kinds.archive.outline import first_id_of_outline_name, line_hash, outline_name
 from germane.kinds.blocks.value import block_hash, entry_hash, shown_id, stored_id
 from germane.kinds.graph.value import entity_hash, pattern_hash, relation_hash
+from germane.kinds.injections import KeptInjections, PutInjection, SessionInjections
 from germane.kinds.inventory import AllowedIds
 from germane.kinds.profile.reads import clause_hash, parse_clause_name
-from germane.kinds.tasks.value import DelegatedSession, stored_task, task_hash
+from germane.kinds.tasks.value import stored_task, task_hash
 from germane.stores.sql.blocks.block_rows import seen_blocks
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import holding, sensitivity_codes
+from germane.stores.sql.injections import put_injection, session_records
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.statements import (
     LISTED,
-    first,
     from_json,
     from_sql,
     maybe_moment,
     rows,
     sensitivity_of,
     to_json,
-    to_sql,
 )
+from germane.stores.sql.tasks.task_rows import delegated_session
+from germane.stores.sql.transaction import Appliers, ScopeWriting
 from germane.stores.sql.where_clauses import for_events, for_memories
 from germane.types.candidate import Sensitivity
-from germane.types.query import Filters
-from germane.types.scope import Scope
+from germane.types.query import EVERY_SENSITIVITY, Filters
 
 _SIGN = "@"
+_WHATEVER_HOLDS = replace(EVERY_SENSITIVITY, with_history=True)
 
 
 def allowed_of(reading: ScopeReading, ids: Sequence[str], at: datetime, held: Filters) -> dict[str, int]:
@@ -55,11 +56,6 @@ def held_filters(reading: ScopeReading, filters: Filters) -> Filters:
     if given is None:
         return filters
     return replace(filters, sensitivities=tuple(one for one in filters.sensitivities if one in given.allowed))
-
-
-GATE_READS: Answers = {
-    AllowedIds: lambda reading, read: frozenset(allowed_of(reading, read.ids, read.at, held_filters(reading, read.filters))),
-}
 
 
 def allowed_now(
@@ -238,21 +234,35 @@ def lines_now(
     }
 
 
-# What a delegated agent was given.
+# What was injected of these things is read, and kept, by the same rules.
 
 
-_DELEGATION = (
-    "SELECT t.delegation_depth, t.allowed, t.status IN ('active', 'blocked') FROM tasks t"
-    " JOIN partitions p ON p.id = t.partition"
-    " WHERE t.child_session = ? AND p.org = ? AND p.agent = ? AND (? OR p.user = ?) ORDER BY t.key DESC LIMIT 1"
-)
+def _session_injections(reading: ScopeReading, read: SessionInjections) -> KeptInjections:
+    if reading.scope.session is None:
+        return KeptInjections()
+    heads, records, wanted = session_records(reading.connection, reading.own, reading.scope.session, read.wanting)
+    ids = sorted({item.id for record in records for item in record.items if item.stored} | wanted.ids)
+    held = held_filters(reading, read.filters)
+    present = present_of(reading, ids, held) if wanted.presence else frozenset()
+    return KeptInjections(heads, records, allowed_of(reading, ids, read.at, held), present)
 
 
-def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
-    """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
-    the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
-    if scope.session is None:
-        return None
-    named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
-    row = first(connection, _DELEGATION, named)
-    return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))
+def _put_injection(writing: ScopeWriting, change: PutInjection) -> None:
+    """Writes nothing where an item isn't stored any more; and, unless the record's text has to go on standing, where one isn't
+    stored with the content that it was made from."""
+    partition, record = writing.own_id(), change.injection
+    hashes = {item.id: item.content_hash for item in record.items if item.stored}
+    if record.prefix:
+        kept = present_of(writing, list(hashes), EVERY_SENSITIVITY).issuperset(hashes)
+    else:
+        shown = allowed_of(writing, list(hashes), datetime.min, _WHATEVER_HOLDS)
+        kept = all(shown.get(id) == content_hash for id, content_hash in hashes.items())
+    if kept:
+        put_injection(writing.connection, partition, change)
+
+
+GATE_READS: Answers = {
+    AllowedIds: lambda reading, read: frozenset(allowed_of(reading, read.ids, read.at, held_filters(reading, read.filters))),
+    SessionInjections: _session_injections,
+}
+GATE_CHANGES: Appliers = {PutInjection: _put_injection}

@@ -15,27 +15,15 @@ from germane.kinds.injections import (
     MAX_RECORDS,
     Injection,
     InjectionHead,
-    KeptInjections,
     PutInjection,
-    SessionInjections,
+    WantedInjections,
+    Wanting,
     handles_of,
 )
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.gate import (
-    allowed_of,
-    archived_now,
-    clauses_now,
-    graph_now,
-    held_filters,
-    present_now,
-    present_of,
-    tasks_now,
-)
-from germane.stores.sql.listing import VisiblePartition, in_clause, owners
-from germane.stores.sql.reading import Answers, ScopeReading
+from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
-from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
-from germane.types.query import EVERY_SENSITIVITY
+from germane.stores.sql.transaction import Transaction
 from germane.types.trace import InjectedItem
 
 _HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix"
@@ -61,33 +49,23 @@ _HOLDING = (
 )
 
 
-def _of_session(reading: ScopeReading, read: SessionInjections) -> KeptInjections:
-    own, session = reading.own, reading.scope.session
-    if session is None:
-        return KeptInjections()
+def session_records(
+    connection: Connection, own: VisiblePartition | None, session: str, wanting: Wanting
+) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
+    """Returns the heads of the session's records, those of the records that are wanted whole, and what is wanted."""
     places, heads = list[int](), list[InjectionHead]()
-    for key, *row in () if own is None else rows(reading.connection, _HEADS, (own.id, to_sql(session))):
+    for key, *row in () if own is None else rows(connection, _HEADS, (own.id, to_sql(session))):
         places.append(key)
         heads.append(InjectionHead(**_head(row)))
-    wanted = read.wanting(heads)
+    wanted = wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
-    records = tuple(map(_injection, rows(reading.connection, _READ, (to_json(chosen),)))) if chosen else ()
-    ids = sorted({item.id for record in records for item in record.items if item.stored} | wanted.ids)
-    held = held_filters(reading, read.filters)
-    present = present_of(reading, ids, held) if wanted.presence else frozenset()
-    return KeptInjections(tuple(heads), records, allowed_of(reading, ids, read.at, held), present)
+    records = tuple(map(_injection, rows(connection, _READ, (to_json(chosen),)))) if chosen else ()
+    return tuple(heads), records, wanted
 
 
-INJECTION_READS: Answers = {SessionInjections: _of_session}
-
-
-def _put(writing: ScopeWriting, change: PutInjection) -> None:
-    """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
-    partition = writing.own_id()
-    connection, record, visible = writing.connection, change.injection, writing.visible
-    user = owners(visible)[partition]
-    if not (_all_present if record.prefix else _as_stored)(connection, visible, user, record.items):
-        return
+def put_injection(connection: Connection, partition: int, change: PutInjection) -> None:
+    """Writes the record, see `PutInjection`. Removes the session's surplus records and the partition's old ones."""
+    record = change.injection
     row = (partition, to_sql(change.session), *_row(record), change.replaces)
     written = first(connection, _INSERT, row)
     if written is None:
@@ -99,9 +77,6 @@ def _put(writing: ScopeWriting, change: PutInjection) -> None:
     connection.execute(_SURPLUS, (partition, to_sql(change.session), most, MAX_CHARACTERS))
     oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
     connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
-
-
-INJECTION_CHANGES: Appliers = {PutInjection: _put}
 
 
 def withdraw(transaction: Transaction, ids: Sequence[str], *, changed: bool = False) -> None:
@@ -125,31 +100,6 @@ def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartit
         transaction.connection.execute("DELETE FROM injections WHERE partition = ? AND session = ?", gone)
         if transaction.connection.changes():
             transaction.erase(partition.id)
-
-
-def _as_stored(
-    connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
-) -> bool:
-    """Whether each item is still stored with the content that it was made from, as a scope with this user sees it."""
-    where = f"WHERE id = ?1 AND content_hash = ?2 AND partition IN {in_clause(visible)}"
-    sql = f"SELECT 1 FROM memories {where} UNION ALL SELECT 1 FROM events {where}"
-    rest = {item.id: item for item in items if item.stored and not first(connection, sql, (to_sql(item.id), item.content_hash))}
-    if not rest:
-        return True
-    shown = archived_now(connection, visible, user, list(rest))
-    shown |= clauses_now(connection, visible, list(rest), EVERY_SENSITIVITY)
-    shown |= tasks_now(connection, visible, user, list(rest), EVERY_SENSITIVITY.sensitivities)
-    if len(shown) < len(rest):
-        shown |= graph_now(connection, visible, [id for id in rest if id not in shown], at=None, filters=EVERY_SENSITIVITY)
-    return all(shown.get(id) == item.content_hash for id, item in rest.items())
-
-
-def _all_present(
-    connection: Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
-) -> bool:
-    """Whether each item is still stored, with whatever content."""
-    ids = [item.id for item in items if item.stored]
-    return present_now(connection, visible, user, ids, filters=EVERY_SENSITIVITY).issuperset(ids)
 
 
 def _row(record: Injection) -> Row:

@@ -18,9 +18,8 @@ from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events.event_rows import put_events
 from germane.stores.sql.events.reader import EVENT_CHANGES, EVENT_READS
 from germane.stores.sql.forgetting import FORGETTING_CHANGES, FORGETTING_READS
-from germane.stores.sql.gate import GATE_READS
+from germane.stores.sql.gate import GATE_CHANGES, GATE_READS
 from germane.stores.sql.graph.plans import GRAPH_CHANGES, GRAPH_READS
-from germane.stores.sql.injections import INJECTION_CHANGES, INJECTION_READS
 from germane.stores.sql.inventory import INVENTORY_READS, INVENTORY_STORE_READS
 from germane.stores.sql.keys import KEY_CHANGES, KEY_READS
 from germane.stores.sql.links import bind
@@ -52,7 +51,6 @@ READS: Answers = {
     **GATE_READS,
     **GRAPH_READS,
     **HISTORY_READS,
-    **INJECTION_READS,
     **INVENTORY_READS,
     **MEMORY_READS,
     **PROFILE_READS,
@@ -77,9 +75,9 @@ CHANGES: Appliers = {
     **DOCUMENT_CHANGES,
     **EVENT_CHANGES,
     **FORGETTING_CHANGES,
+    **GATE_CHANGES,
     **GRAPH_CHANGES,
     **HISTORY_CHANGES,
-    **INJECTION_CHANGES,
     **MEMORY_CHANGES,
     **PROFILE_CHANGES,
     **QUEUE_CHANGES,

@@ -221,6 +221,7 @@ class _Following:
                 asked, read = (partition.id, session), Select(session=session)
                 for name, sql in _IN_SESSION.items():
                     new += self.add(name, [id for (id,) in rows(self.connection, sql, asked)])
+                new += self.add("memory_ids", _successors(self.connection, partition, read))
                 new += self.add("task_ids", selected_tasks(self.connection, partition, read))
                 self.add("history_ids", selected_history(self.connection, partition, read, ()))
         return new
@@ -251,7 +252,7 @@ def with_consequences(
         new = following.derived(new) if new else []
         tasks += [id for id in found["task_ids"] if id not in known]
         known = set(found["task_ids"])
-        new = following.delegated(tasks) if tasks else []
+        new += following.delegated(tasks) if tasks else []
         tasks = [id for id in found["task_ids"] if id not in known]
     gone = [*also, *named.block_ids, *named.graph_ids, *(id for name in names[:4] for id in found[name])]
     following.add("memory_ids", waiting_behind(connection, found["memory_ids"], gone))

@@ -40,7 +40,6 @@ from germane.kinds.tasks.value import (
     task_view,
 )
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.gate import delegated_session
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, nothing, of_own
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, to_json, to_sql
@@ -50,6 +49,7 @@ from germane.stores.sql.tasks.task_rows import (
     branch_named,
     branch_of,
     checkpoint_of,
+    delegated_session,
     frames,
     frames_by_id,
     head_of,
@@ -239,9 +239,6 @@ def _below(
         clause = f"{ended} t.session = ? AND t.parent IS NULL ORDER BY t.key DESC LIMIT ?"
         return frames(connection, partition, clause, (to_sql(session), limit), children=False)
     return frames(connection, partition, f"{ended} t.parent = ? ORDER BY t.key DESC LIMIT ?", (parent, limit), children=False)
-
-
-# What the agent that works in a session was given, so that neither depth nor sensitivity can be evaded.
 
 
 # The tables of the kind.

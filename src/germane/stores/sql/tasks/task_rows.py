@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from germane.kinds.tasks.value import StackHead, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.kinds.tasks.value import DelegatedSession, StackHead, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.listing import VisiblePartition
@@ -29,6 +29,7 @@ from germane.stores.sql.statements import (
 )
 from germane.stores.sql.transaction import Transaction
 from germane.types.candidate import SENSITIVITIES
+from germane.types.scope import Scope
 
 _MAX_CHILDREN = 1_000
 _FRAME = (
@@ -245,3 +246,23 @@ def drop_pointers(transaction: Transaction, ids: Sequence[str]) -> None:
         put_pointers(connection, key, [thing for thing, _ in left])
         withdraw(transaction, (id,))
         transaction.erase(partition)
+
+
+# What the agent that works in a session was given, so that neither depth nor sensitivity can be evaded.
+
+
+_DELEGATION = (
+    "SELECT t.delegation_depth, t.allowed, t.status IN ('active', 'blocked') FROM tasks t"
+    " JOIN partitions p ON p.id = t.partition"
+    " WHERE t.child_session = ? AND p.org = ? AND p.agent = ? AND (? OR p.user = ?) ORDER BY t.key DESC LIMIT 1"
+)
+
+
+def delegated_session(connection: Connection, scope: Scope) -> DelegatedSession | None:
+    """Returns what the agent in the scope's session was given; None where nobody delegated into it. The frame is its parent's:
+    the user's own, or for a scope without a user, which may be narrower than its parent's, any user's of the same agent."""
+    if scope.session is None:
+        return None
+    named = (to_sql(scope.session), scope.org, scope.agent, scope.user is None, to_sql(scope.user or ""))
+    row = first(connection, _DELEGATION, named)
+    return None if row is None else DelegatedSession(depth=row[0], allowed=tuple(json.loads(row[1])), open=bool(row[2]))
