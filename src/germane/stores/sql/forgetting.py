@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from germane.kinds.memories.reads import Forget, ForgetOwner, IdsInUse, LeftOf, PutTombstones, Remains, Select, Selection
-from germane.stores.sql.archive.archive_rows import HISTORY_TABLES, forget_history
-from germane.stores.sql.archive.outlines import mend_outlines
-from germane.stores.sql.blocks.block_rows import touch_block
+from germane.kinds.memories.reads import (
+    Forget,
+    ForgetOwner,
+    IdsInUse,
+    IdUse,
+    LeftOf,
+    PutTombstones,
+    Remains,
+    Select,
+    Selection,
+)
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.events.event_rows import delete_replacements
-from germane.stores.sql.events.sessions import shrink
-from germane.stores.sql.graph.totals import GRAPH_TABLES, forget_things, found_in_graph, remove_from_graph
-from germane.stores.sql.injections import forget_sessions
-from germane.stores.sql.links import delete_links
-from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition, in_clause
-from germane.stores.sql.profile import forget_marks
+from germane.stores.sql.kind import of_ids, of_keys
+from germane.stores.sql.kinds import KINDS, TABLES, TOMBSTONE_KINDS, WITH_IDS
+from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading
-from germane.stores.sql.selection import promote_waiting, select, with_consequences
-from germane.stores.sql.statements import Row, first, only, rows, to_json
-from germane.stores.sql.tasks.plans import TASK_TABLES, forget_tasks
-from germane.stores.sql.tombstones import bury, ids_in_use, put_tombstones
+from germane.stores.sql.search.units import UNIT_TABLES
+from germane.stores.sql.selection import select, with_consequences
+from germane.stores.sql.statements import LISTED, first, micros, only, rows, to_json, to_sql
+from germane.stores.sql.tombstones import PUT_TOMBSTONE, bury
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, within_plan
+from germane.types.inventory import StoredKind
 from germane.types.scope import Scope
-
-_SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND name = ?"
-_SPEAKER_GONE = "DELETE FROM speakers WHERE partition = ? AND name = ? AND events <= 0"
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
@@ -34,90 +35,12 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     transaction.flush()
     if not change.replaced:
         change, partitions = with_consequences(transaction.connection, partitions, change)
-    found = found_in_graph(transaction.connection, partitions, change.graph_ids)
-    remove_from_graph(transaction, found)
-    forget_history(transaction, partitions, change)
-    _forget_memories(transaction, partitions, change)
-    _forget_events(transaction, partitions, change)
-    _forget_blocks(transaction, partitions, change)
-    for table, these in found.items():
-        bury(transaction, table, these, change)
-    forget_tasks(transaction, partitions, change)
-    for session in change.sessions:
-        forget_sessions(transaction, partitions, session)
-
-
-def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
-    found = _found(transaction.connection, sql, change.memory_ids)
-    if not change.replaced:
-        promote_waiting(transaction, found, frozenset(change.memory_ids))
-    keys = [(row[0],) for row in found]
-    transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
-    _unsay(transaction, "memories", found)
-    transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
-    delete_links(transaction.connection, [row[0] for row in found])
-    forget_marks(transaction, [row[1] for row in found])
-    for partition in {row[2] for row in found}:
-        transaction.near.drop(partition, [row[0] for row in found])
-    bury(transaction, "memories", found, change)
-
-
-def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    connection = transaction.connection
-    sql = "SELECT key, id, partition, session, name, position FROM events WHERE id = ? AND partition IN " + in_clause(
-        partitions
-    )
-    found = _found(connection, sql, change.event_ids)
-    _unsay(transaction, "events", found)
-    connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])  # with their telling clauses
-    forget_marks(transaction, [row[1] for row in found])
-    delete_replacements(connection, [(row[0], row[1]) for row in found])
-    said = [(row[2], row[4]) for row in found if row[4]]
-    connection.executemany(_SPEAKER_LESS, said)
-    connection.executemany(_SPEAKER_GONE, list(dict.fromkeys(said)))
-    shrink(connection, {row[3] for row in found})
-    forgotten: dict[int, list[int]] = {}
-    for row in found:
-        forgotten.setdefault(row[3], []).append(row[5])
-    mend_outlines(connection, forgotten)
-    bury(transaction, "events", found, change)
-
-
-def _forget_blocks(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    connection = transaction.connection
-    for table in ("blocks", "archival_entries"):
-        sql = f"SELECT key, id, partition FROM {table} WHERE id = ? AND partition IN " + in_clause(partitions)
-        found = _found(connection, sql, change.block_ids)
-        for key, _, partition in found if table == "blocks" else ():
-            touch_block(transaction, partition, key)
-        if table == "archival_entries":
-            _unsay(transaction, "blocks", found)
-        connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(row[0],) for row in found])  # with what refers to it
-        bury(transaction, "blocks", found, change)
-
-
-def _unsay(transaction: Transaction, domain: str, found: Sequence[Row]) -> None:
-    for partition in sorted({row[2] for row in found}):
-        forget_things(transaction, partition, domain, [row[0] for row in found if row[2] == partition])
-
-
-def _found(connection: Connection, sql: str, ids: Iterable[str]) -> list[Row]:
-    found = (first(connection, sql, (id,)) for id in dict.fromkeys(ids))
-    return [row for row in found if row is not None]
+    for kind in reversed(KINDS):
+        kind.forget(transaction, partitions, change)
 
 
 # A partition as a whole loses its name too: its row gets random names that no scope has, so that its tombstones still
 # belong to a partition and other processes notice that it is gone.
-
-
-_CONTENTS = (
-    *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
-    ("tasks", "partition"),
-    *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
-    *((table, "partition") for table in (*GRAPH_TABLES, *HISTORY_TABLES)),
-)
-"""What a partition can hold, so that its names are needed."""
 
 
 def forget_whole(transaction: Transaction, partition: VisiblePartition, change: ForgetOwner) -> None:
@@ -130,28 +53,30 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     names = _names_only_here(connection, partition)
     told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
     by, reason = (change.by, change.reason) if told else ("", "")
-    sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
-    grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
+    sharing = [kind.sharing for kind in KINDS if kind.sharing]
+    others = [other for sql in sharing for (other,) in rows(connection, sql, (partition.id,))]
     found, partitions = select(connection, partition, Select(everything=True))
     gone = found.forgetting(at=change.at, by=by, reason=reason)
     forget(transaction, partitions, gone)
-    directive = list(rows(connection, "SELECT 0, id, partition FROM directives WHERE partition = ?", (partition.id,)))
-    bury(transaction, "directives", directive, gone)
-    for grantee in grantees:
-        if not _holds(connection, grantee):
-            _unname(connection, grantee)
-    connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
-    connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
-    for table in ("directives", "injections", "profile_marks", "sessions", "speakers", *TASK_TABLES):
-        connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
+    for other in others:
+        if not _needs_names(connection, other):
+            _unname(connection, other)
+    for table in TABLES:
+        if table.cleared and table.name in TOMBSTONE_KINDS:
+            left = rows(connection, f"SELECT 0, id, partition FROM {table.name} WHERE {table.owner} = ?", (partition.id,))
+            bury(transaction, table.name, list(left), gone)
+        if table.cleared:
+            connection.execute(f"DELETE FROM {table.name} WHERE {table.owner} = ?", (partition.id,))
     _unname(connection, partition.id)
     transaction.near.drop(partition.id)
     transaction.erase(partition.id, vanished=True)
 
 
-def _holds(connection: Connection, partition: int) -> bool:
+def _needs_names(connection: Connection, partition: int) -> bool:
     """Whether anything is stored in a partition, or shared with it."""
-    return any(first(connection, f"SELECT 1 FROM {table} WHERE {column} = ?", (partition,)) for table, column in _CONTENTS)
+    places = [(table.name, table.owner) for table in TABLES if table.keeps != "nothing"]
+    places.append(("tombstones", "partition"))
+    return any(first(connection, f"SELECT 1 FROM {table} WHERE {column} = ?", (partition,)) for table, column in places)
 
 
 def _unname(connection: Connection, partition: int) -> None:
@@ -173,65 +98,71 @@ def _names_only_here(connection: Connection, partition: VisiblePartition) -> lis
 # Looks in every table for what is left of forgotten things, after the changes of the same transaction.
 
 
-_IDS = "(SELECT value FROM json_each(?1))"
-_KEYS = f"(SELECT key FROM tombstones WHERE id IN {_IDS} AND what = '{{}}')"
 _PLACES = {
-    "memories": f"SELECT 1 FROM memories WHERE id IN {_IDS} LIMIT 1",
-    "tags": f"SELECT 1 FROM memory_tags WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
-    "derivations": (
-        f"SELECT 1 FROM derivations WHERE source IN {_IDS} UNION ALL SELECT 1 FROM derivations WHERE thing IN {_IDS} LIMIT 1"
+    "derivations": (of_ids("derivations", "source"), of_ids("derivations", "thing")),
+    "search rows and vectors": tuple(
+        of_keys(table, "key", domain) for domain, tables in UNIT_TABLES.items() for table in tables
     ),
-    "links": (
-        f"SELECT 1 FROM links WHERE one IN {_KEYS.format('memories')}"
-        f" UNION ALL SELECT 1 FROM links WHERE other IN {_KEYS.format('memories')} LIMIT 1"
-    ),
-    "replacements": (
-        f"SELECT 1 FROM replacements WHERE older IN {_IDS}"
-        f" UNION ALL SELECT 1 FROM replacements WHERE newer IN {_KEYS.format('events')} LIMIT 1"
-    ),
-    "messages": f"SELECT 1 FROM events WHERE id IN {_IDS} LIMIT 1",
-    "search rows and vectors": (
-        f"SELECT 1 FROM units_memories WHERE key IN {_KEYS.format('memories')}"
-        f" UNION ALL SELECT 1 FROM units_events WHERE key IN {_KEYS.format('events')}"
-        f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')}"
-        f" UNION ALL SELECT 1 FROM units_blocks WHERE key IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "telling clauses": f"SELECT 1 FROM telling_clauses WHERE event IN {_KEYS.format('events')} LIMIT 1",
-    "marks of profiles": f"SELECT 1 FROM profile_marks WHERE thing IN {_IDS} LIMIT 1",
-    "blocks": f"SELECT 1 FROM blocks WHERE id IN {_IDS} LIMIT 1",
-    "histories of blocks": (
-        f"SELECT 1 FROM block_versions WHERE block IN {_KEYS.format('blocks')}"
-        f" UNION ALL SELECT 1 FROM block_snapshots WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "shares and consents": (
-        f"SELECT 1 FROM block_shares WHERE block IN {_KEYS.format('blocks')}"
-        f" UNION ALL SELECT 1 FROM block_consents WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
-    ),
-    "archival entries": f"SELECT 1 FROM archival_entries WHERE id IN {_IDS} LIMIT 1",
-    **{table: f"SELECT 1 FROM {table} WHERE id IN {_IDS} LIMIT 1" for table in GRAPH_TABLES},
-    "mentions": " UNION ALL ".join(
-        f"SELECT 1 FROM {table} WHERE domain = '{domain}' AND thing IN {_KEYS.format(domain)}"
-        for table in ("mentions", "relation_refs", "pattern_refs")
-        for domain in ("memories", "events", "blocks")
-    )
-    + " LIMIT 1",
-    "tasks": (
-        f"SELECT 1 FROM tasks WHERE id IN {_IDS} UNION ALL SELECT 1 FROM task_branches WHERE current IN {_IDS}"
-        f" UNION ALL SELECT 1 FROM task_pointers WHERE thing IN {_IDS} LIMIT 1"
-    ),
-    "archived messages": f"SELECT 1 FROM history_archive WHERE id IN {_IDS} LIMIT 1",
-    "summaries": f"SELECT 1 FROM history_summaries WHERE id IN {_IDS} LIMIT 1",
-    "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
+    **{place: queries for kind in KINDS for place, queries in kind.remains.items()},
 }
-"""The places that hold anything of what is stored, each with the query that finds what is left."""
+"""The places that hold anything of what is stored, each with the queries that find what is left."""
 
 
 def left_of(connection: Connection, read: LeftOf) -> Remains:
     """Looks for the ids, and for the row keys that their tombstones hold, in each table that holds anything of a memory or an
     event."""
     ids = to_json(list(read.ids))
-    found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
+    found = [
+        place
+        for place, queries in _PLACES.items()
+        if first(connection, f"{' UNION ALL '.join(queries)} LIMIT 1", (ids,)) is not None
+    ]
     return Remains(checked=tuple(_PLACES), holding=tuple(found))
+
+
+# Ids that are taken: those of what is stored, of whatever kind, and those of tombstones, also of another store's.
+
+
+_STORED = " UNION ALL ".join(
+    f"SELECT id, partition, '{what}' FROM {table} WHERE id IN {LISTED}" for table, what in WITH_IDS.items()
+)
+_KEEP_TOMBSTONE = PUT_TOMBSTONE.replace("REPLACE", "IGNORE")
+
+
+def _ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
+    transaction.write_events()
+    ids, connection = to_json(read.ids), transaction.connection
+    forgotten = rows(connection, f"SELECT id FROM tombstones WHERE id IN {LISTED}", (ids,))
+    elsewhere, own = set[str](), dict[str, StoredKind]()
+    for id, whose, kind in rows(connection, _STORED, (ids,) * len(WITH_IDS)):
+        if partition is not None and whose == partition.id:
+            own[id] = kind
+        else:
+            elsewhere.add(id)
+    return IdUse(frozenset(id for (id,) in forgotten), frozenset(elsewhere), own)
+
+
+def _put_foreign_tombstones(transaction: Transaction, partition: int | None, change: PutTombstones) -> None:
+    """Keeps tombstones of another store. Those without a partition get one that nobody can reach, as if its owner had been
+    forgotten here. Their rows get new keys, which no text has."""
+    connection = transaction.connection
+    if partition is None:
+        row = (FORGOTTEN_ORG, secrets.token_hex(16))
+        connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, '')", row)
+        partition = connection.last_insert_rowid()
+    for domain, kind in TOMBSTONE_KINDS.items():
+        stones = [stone for stone in change.tombstones if stone.what == kind]
+        new = [
+            (stone.id, domain, key, partition, transaction.revision, micros(stone.at), to_sql(stone.by), to_sql(stone.reason))
+            for key, stone in zip(_keys(transaction, domain, len(stones)), stones, strict=True)
+        ]
+        connection.executemany(_KEEP_TOMBSTONE, new)
+    transaction.touch((partition,))
+
+
+def _keys(transaction: Transaction, domain: str, count: int) -> Sequence[int]:
+    """Row keys that nothing has; of tasks and of the graph no search rows are derived, so theirs say nothing."""
+    return transaction.keys(domain, count) if domain in UNIT_TABLES else [0] * count
 
 
 # The tables. A plan reaches what its user owns, and what a `Select` of the same plan named.
@@ -276,11 +207,11 @@ def _forget_owner(writing: ScopeWriting, change: ForgetOwner) -> None:
 
 
 def _put_tombstones(writing: ScopeWriting, change: PutTombstones) -> None:
-    put_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
+    _put_foreign_tombstones(writing.transaction, None if change.ownerless else writing.own_id(), change)
 
 
 FORGETTING_READS: Answers = {
-    IdsInUse: lambda reading, read: ids_in_use(within_plan(reading, read).transaction, reading.own, read),
+    IdsInUse: lambda reading, read: _ids_in_use(within_plan(reading, read).transaction, reading.own, read),
     Select: _selected,
     LeftOf: _left_of,
 }

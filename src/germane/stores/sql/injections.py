@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+from itertools import product
 from typing import Any
 
 from germane.kinds.blocks.value import stored_id
@@ -20,7 +21,9 @@ from germane.kinds.injections import (
     Wanting,
     handles_of,
 )
+from germane.kinds.memories.reads import Forget
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.kind import KindTable, SqlKind, of_ids
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
@@ -93,13 +96,21 @@ def withdraw(transaction: Transaction, ids: Sequence[str], *, changed: bool = Fa
         transaction.erase(partition)
 
 
-def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartition], session: str) -> None:
-    """Removes all records of the session in these partitions."""
-    for partition in partitions:
+def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    """Removes all records of the sessions that are forgotten as a whole; what else is forgotten is withdrawn."""
+    for session, partition in product(change.sessions, partitions):
         gone = (partition.id, to_sql(session))
         transaction.connection.execute("DELETE FROM injections WHERE partition = ? AND session = ?", gone)
         if transaction.connection.changes():
             transaction.erase(partition.id)
+
+
+INJECTIONS = SqlKind(
+    tables=(KindTable("injections", cleared=True),),
+    forget=_forget,
+    remains={"injected texts": (of_ids("injected_items", "item"),)},
+    orphans={"injected items": "injected_items i WHERE NOT EXISTS (SELECT 1 FROM injections WHERE key = i.injection)"},
+)
 
 
 def _row(record: Injection) -> Row:

@@ -76,9 +76,11 @@ _DERIVED = (
     " WHERE p.org = ?2 AND p.agent = ?3)"
     " SELECT id FROM derived"
 )
+MADE = ("memories", "tasks")
+"""The tables of things that may be made of others."""
 _IS_BRIDGE = (
     "SELECT 1 WHERE EXISTS (SELECT 1 FROM derivations WHERE thing = ?1) AND NOT EXISTS (SELECT 1 FROM derivations WHERE"
-    " source = ?1) AND NOT EXISTS (SELECT 1 FROM memories WHERE id = ?1) AND NOT EXISTS (SELECT 1 FROM tasks WHERE id = ?1)"
+    f" source = ?1){''.join(f' AND NOT EXISTS (SELECT 1 FROM {table} WHERE id = ?1)' for table in MADE)}"
 )
 """Whether an id is that of something gone of which nothing is left that was made of it."""
 _RELATED = (

@@ -5,8 +5,9 @@ The text of a clause isn't stored a second time: it is read from its message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from germane.extraction.messages import MAX_READ
 from germane.kinds.profile.reads import (
@@ -20,18 +21,24 @@ from germane.kinds.profile.reads import (
     StillHolding,
     TellingClauses,
     ToldClause,
+    clause_hash,
     clause_name,
+    parse_clause_name,
     thing_of,
 )
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
+from germane.stores.sql.kind import Asked, Counted, KindTable, SqlKind, of_ids, of_keys
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.search.units import text_bytes
-from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, rows, sensitivity_of, to_json, to_sql
+from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, only, rows, sensitivity_of, to_json, to_sql
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.stores.sql.where_clauses import for_events, impossible
 from germane.types.candidate import LONG_TEXT
+
+if TYPE_CHECKING:
+    from germane.transfer.contents import Owner, Thing
 
 _MOST_TELLING = (
     "SELECT e.id, t.start, t.stop, t.rule, t.matters, s.id, e.created_at, e.name, e.message_id, e.sensitivity, e.content_hash,"
@@ -162,6 +169,51 @@ def forget_marks(transaction: Transaction, ids: Sequence[str]) -> None:
         transaction.erase(partition)
 
 
+# The kind: clauses are made of the messages; what is stored of a profile itself are its marks.
+
+
+def _dump(connection: Connection, partition: int, _: Owner) -> Iterator[Thing]:
+    return marks_of(connection, partition)
+
+
+def _count(connection: Connection, here: str, at: datetime) -> Counted:
+    tables = ("telling_clauses", "profile_marks")
+    return Counted({table: only(connection, f"SELECT count(*) FROM {table} WHERE partition IN {here}")[0] for table in tables})
+
+
+def _is_clause(name: str) -> bool:
+    return parse_clause_name(name) is not None
+
+
+def _shown(asked: Asked, names: Sequence[str]) -> Mapping[str, int]:
+    """A clause may be shown while its message may."""
+    named = {name: clause for name in names if (clause := parse_clause_name(name)) is not None}
+    event, bound = for_events(asked.visible, asked.filters)
+    sql = f"SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND {event}"
+    hashes: dict[str, int] = dict(rows(asked.connection, sql, [to_json(sorted({id for id, _, _ in named.values()})), *bound]))
+    return {name: clause_hash(hashes[id], start, end) for name, (id, start, end) in named.items() if id in hashes}
+
+
+PROFILE = SqlKind(
+    tables=(KindTable("profile_marks", cleared=True, exported="profile_marks", changed="at"),),
+    dump=_dump,
+    count=_count,
+    remains={
+        "telling clauses": (of_keys("telling_clauses", "event", "events"),),
+        "marks of profiles": (of_ids("profile_marks", "thing"),),
+    },
+    shown=_shown,
+    named=_is_clause,
+    orphans={
+        "telling clauses": (
+            "telling_clauses t WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = t.event AND partition = t.partition)"
+        ),
+        "marks of profiles": (
+            "profile_marks p WHERE NOT EXISTS (SELECT 1 FROM memories WHERE id = p.thing)"
+            " AND NOT EXISTS (SELECT 1 FROM events WHERE id = p.thing)"
+        ),
+    },
+)
 PROFILE_READS: Answers = {
     TellingClauses: of_own(_most_telling, tuple),
     ChatsWithAssistant: of_own(_with_assistant, frozenset),

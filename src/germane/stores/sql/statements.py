@@ -37,6 +37,8 @@ def only(connection: Connection, sql: str, values: Sequence[Any] = ()) -> Row:
 # Values: what is bound to a statement, and what a row's columns hold. Each function that writes has its inverse.
 
 
+UNCLEAR = "\ufffd"
+"""What stands in a stored text for broken characters, which the hash was made of."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _NO_PROVENANCE = Provenance()

@@ -1,20 +1,21 @@
-"""Where clauses: a request's filters as SQL conditions, each bound to the partitions that the scope may see."""
+"""Where clauses: filters and criteria as SQL conditions, each bound to the partitions that the scope may see."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
+from germane.kinds.memories.reads import Select
 from germane.kinds.memories.value import Memory
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.search.units import Domain
-from germane.stores.sql.statements import LISTED, micros, to_json, to_sql
+from germane.stores.sql.statements import LISTED, first, from_sql, micros, rows, to_json, to_sql
 from germane.types.query import Filters
 
 Clause = tuple[str, list[Any]]
@@ -129,3 +130,42 @@ def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str 
         clause += f" AND {table}created_at <= ?"
         values.append(micros(filters.until))
     return clause, values
+
+
+# Criteria: what a selection for a forgetting gives, as SQL.
+
+
+def by_ids_alone(read: Select) -> bool:
+    """Whether a selection gives ids, a user or `everything`, and no criterion that only some kinds have."""
+    return all(one is None for one in (read.key, read.tag, read.session, read.source_kind, read.channel))
+
+
+def provenance_criteria(read: Select) -> list[tuple[str, str | None]]:
+    """Returns the criteria of the provenance, each with its value; what is usual in a provenance isn't stored."""
+    kind = "coalesce(json_extract(provenance, '$.source_kind'), 'user') = ?"
+    return [(kind, read.source_kind), ("json_extract(provenance, '$.channel') = ?", read.channel)]
+
+
+def matching_ids(
+    connection: Connection,
+    sql: str,
+    values: list[Any],
+    ids: tuple[str, ...] | None,
+    named: Callable[[Collection[Any]], list[str]],
+) -> tuple[str, ...]:
+    """Returns the ids of all rows that `sql` selects, by id and message id; or of the rows with one of `ids`. Only ids that
+    aren't germane's are looked up with `named` as the caller's message ids."""
+    if ids is None:
+        return tuple(id for id, _ in rows(connection, f"{sql} ORDER BY key", values))
+    wanted = dict.fromkeys(map(to_sql, ids))
+    found = dict.fromkeys(id for id in wanted if first(connection, f"{sql} AND id = ?", (*values, id)))
+    rest = dict.fromkeys(id for id in wanted if id not in found)
+    if rest:
+        found |= dict.fromkeys(named(rest))
+    return tuple(map(from_sql, found))
+
+
+def ids_of_messages(connection: Connection, sql: str, values: list[Any], wanted: Collection[Any]) -> list[str]:
+    """Returns the ids of those rows that `sql` selects which have one of the wanted message ids. Reads all of them."""
+    found = rows(connection, f"{sql} AND message_id IS NOT NULL ORDER BY key", values)
+    return [id for id, message_id in found if message_id in wanted]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from germane.compaction.notes import SpanSummary
 from germane.kinds.archive.reads import (
@@ -24,16 +24,13 @@ from germane.kinds.archive.reads import (
     SummariesKept,
 )
 from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of
-from germane.kinds.memories.reads import Forget, Select
 from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
 from germane.stores.sql.archive.outlines import complete_outline
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json, to_sql
-from germane.stores.sql.tasks.task_rows import drop_pointers
-from germane.stores.sql.tombstones import bury
-from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
+from germane.stores.sql.transaction import Appliers, ScopeWriting
 
 ARCHIVED = (
     "SELECT id, session, handle, kind, provider, title, previous, part, messages, created_at, checksum FROM history_archive"
@@ -196,71 +193,10 @@ def _in_use(reading: ScopeReading, read: HistoryIdsInUse) -> HistoryIds:
     return HistoryIds(own, forgotten, frozenset(taken - own.keys()))
 
 
-# A session's archive and summaries are forgotten with any message of it. What a compaction took out is the caller's own
-# messages in the provider's shape, and a summary is in words of its own. Neither tells which stored message it holds
-# something of, so nothing of either stays.
+# Handles that were forgotten: neither the scope nor the handle is kept, but a hash of both.
 
 
-HISTORY_TABLES = ("history_archive", "history_summaries")
-"""The tables of what is kept of compactions, each with its partition and its session."""
-_SESSIONS = (
-    "SELECT DISTINCT s.id FROM events e INDEXED BY events_id JOIN sessions s ON s.key = e.session"
-    f" WHERE e.id IN {LISTED} AND +e.partition = ?"
-)
-
-
-def selected_history(
-    connection: Connection, partition: VisiblePartition, read: Select, events: Sequence[str]
-) -> tuple[str, ...]:
-    """Returns the ids of entries and summaries that match ids, handles, a session, the owner or `everything`, and no other
-    criterion; and of those that go with `events`."""
-    found = dict.fromkeys(history_of_events(connection, partition, events))
-    if all(one is None for one in (read.key, read.tag, read.source_kind, read.channel)):
-        for table in HISTORY_TABLES:
-            sql, bound = f"SELECT id FROM {table} WHERE partition = ?", list[object]([partition.id])
-            if read.session is not None:
-                sql += " AND session = ?"
-                bound.append(to_sql(read.session))
-            if read.ids is not None:
-                handle = f" OR handle IN {LISTED}" if table == "history_archive" else ""
-                sql += f" AND (id IN {LISTED}{handle})"
-                bound += [to_json(read.ids)] * (2 if handle else 1)
-            found |= dict.fromkeys(id for (id,) in rows(connection, f"{sql} ORDER BY key", bound))
-    return tuple(found)
-
-
-def history_of_events(connection: Connection, partition: VisiblePartition, events: Sequence[str]) -> list[str]:
-    """Returns the ids of the entries and summaries of the sessions in which these messages stand."""
-    if not events:
-        return []
-    sessions = [session for (session,) in rows(connection, _SESSIONS, (to_json(list(events)), partition.id))]
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE partition = ? AND session = ?" for table in HISTORY_TABLES)
-    bound = [(partition.id, session) * len(HISTORY_TABLES) for session in sessions]
-    return [id for values in bound for (id,) in rows(connection, sql, values)]
-
-
-def forget_history(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    """Deletes the entries and summaries that `change` names, those of its session, and those of the sessions of its messages,
-    which must be there still."""
-    connection = transaction.connection
-    for partition in partitions:
-        gone = {*change.history_ids, *history_of_events(connection, partition, change.event_ids)}
-        for table in HISTORY_TABLES:
-            handle = "handle" if table == "history_archive" else "NULL"
-            sql = f"SELECT key, id, {handle} FROM {table} WHERE +partition = ? AND id IN {LISTED}"
-            found: list[Row] = list(rows(connection, sql, (partition.id, to_json(list(gone)))))
-            sql = f"SELECT key, id, {handle} FROM {table} WHERE partition = ? AND session = ?"
-            for session in change.sessions:
-                found += rows(connection, sql, (partition.id, to_sql(session)))
-            found = list(dict.fromkeys(found))
-            connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(key,) for key, _, _ in found])
-            bury(transaction, table, [(0, id, partition.id) for _, id, _ in found], change)
-            handles = [from_sql(handle) for _, _, handle in found if handle is not None]
-            drop_pointers(transaction, handles)
-            _remember_handles(connection, partition.id, handles)
-
-
-def _remember_handles(connection: Connection, partition: int, handles: Iterable[str]) -> None:
+def remember_handles(connection: Connection, partition: int, handles: Iterable[str]) -> None:
     """Keeps that these were forgotten here."""
     scope: tuple[str, str, str] = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition,))
     marks = [(_mark(*scope, handle),) for handle in handles]

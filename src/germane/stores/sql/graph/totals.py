@@ -18,7 +18,6 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import entities_by_key, entity_row, said_of, written_said
 from germane.stores.sql.graph.writing import own_key, write_names
 from germane.stores.sql.injections import withdraw
-from germane.stores.sql.listing import VisiblePartition, in_clause
 from germane.stores.sql.statements import LISTED, Row, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
 from germane.stores.sql.transaction import Transaction
@@ -56,6 +55,12 @@ def forget_things(transaction: Transaction, partition: int, domain: str, keys: S
         for key in found:
             if key not in gone:
                 (rebuild_entity if table == "entities" else _rebuild_relation)(transaction, partition, key)
+
+
+def unsay(transaction: Transaction, domain: str, found: Sequence[Row]) -> None:
+    """Does the same for rows of key, id and partition."""
+    for partition in sorted({row[2] for row in found}):
+        forget_things(transaction, partition, domain, [row[0] for row in found if row[2] == partition])
 
 
 def drop_rows(transaction: Transaction, partition: int, table: str, keys: Sequence[int]) -> None:
@@ -191,62 +196,3 @@ def _join_stated(connection: Connection, kept: int, gone: int) -> None:
     told = [said_of(one) for one in stated if one is not None]
     if told:
         connection.execute("UPDATE entities SET stated = ? WHERE key = ?", (to_sql(written_said(merge_statements(told))), kept))
-
-
-# Forgetting selects and removes entities, relations and patterns, and those that nothing mentions any more.
-
-
-GRAPH_TABLES = ("entities", "relations", "patterns")
-_DOMAINS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
-
-
-def graph_of(connection: Connection, partition: VisiblePartition, ids: Sequence[str] | None) -> list[str]:
-    """Returns the ids of the partition's entities, relations and patterns: of these, or of all."""
-    among, bound = ("", ()) if ids is None else (f" AND id IN {LISTED}", (to_json(list(ids)),))
-    found = list[str]()
-    for table in GRAPH_TABLES:
-        sql = (
-            f"SELECT id FROM {table} WHERE +partition = ?{among} ORDER BY key"
-            if ids is not None
-            else (f"SELECT id FROM {table} WHERE partition = ? ORDER BY key")
-        )
-        found += [id for (id,) in rows(connection, sql, (partition.id, *bound))]
-    return found
-
-
-def unsaid_without(connection: Connection, partition: VisiblePartition, things: Sequence[str]) -> list[str]:
-    """Returns the ids of the entities, relations and patterns that go with these messages, memories and archival entries:
-    nothing else mentions or states them, and nobody stored them on purpose."""
-    keys = dict[str, str]()
-    for domain, table in _DOMAINS.items():
-        sql = f"SELECT key FROM {table} WHERE id IN {LISTED} AND +partition = ?"
-        keys[domain] = to_json([key for (key,) in rows(connection, sql, (to_json(list(things)), partition.id))])
-    found = list[str]()
-    for table, refs, column in (("entities", "mentions", "entity"), ("relations", "relation_refs", "relation")):
-        touched = " UNION ".join(f"SELECT {column} FROM {refs} WHERE domain = '{d}' AND thing IN {LISTED}" for d in keys)
-        rest = " AND ".join(f"(x.domain <> '{d}' OR x.thing NOT IN {LISTED})" for d in keys)
-        sql = (
-            f"SELECT id FROM {table} t WHERE key IN ({touched}) AND stated IS NULL"
-            f" AND NOT EXISTS (SELECT 1 FROM {refs} x WHERE x.{column} = t.key AND {rest}) ORDER BY key"
-        )
-        found += [id for (id,) in rows(connection, sql, (*keys.values(), *keys.values()))]
-    learned = " UNION ".join(f"SELECT pattern FROM pattern_refs WHERE domain = '{d}' AND thing IN {LISTED}" for d in keys)
-    found += [
-        id for (id,) in rows(connection, f"SELECT id FROM patterns WHERE key IN ({learned}) ORDER BY key", [*keys.values()])
-    ]
-    return found
-
-
-def found_in_graph(
-    connection: Connection, partitions: tuple[VisiblePartition, ...], ids: Sequence[str]
-) -> dict[str, list[Row]]:
-    """Returns key, id and partition of those of `ids` that lie in these partitions, by table."""
-    sql = f"SELECT key, id, partition FROM {{}} WHERE id IN {LISTED} AND +partition IN {in_clause(partitions)}"
-    return {table: list(rows(connection, sql.format(table), (to_json(list(ids)),))) for table in GRAPH_TABLES}
-
-
-def remove_from_graph(transaction: Transaction, found: dict[str, list[Row]]) -> None:
-    """Removes what `found_in_graph` found."""
-    for table, these in found.items():
-        for partition in sorted({row[2] for row in these}):
-            drop_rows(transaction, partition, table, [row[0] for row in these if row[2] == partition])

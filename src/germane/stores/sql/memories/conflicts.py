@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from germane.errors import NotFound
 from germane.kinds.memories.conflicts import Contradiction, ContradictionRecord
@@ -21,6 +22,7 @@ from germane.kinds.memories.reads import (
 )
 from germane.kinds.memories.value import Memory
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.kind import KindTable, SqlKind
 from germane.stores.sql.links import put_link
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
@@ -39,6 +41,9 @@ from germane.stores.sql.statements import (
     to_sql,
 )
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, of_plan, to_own
+
+if TYPE_CHECKING:
+    from germane.transfer.contents import Owner, Thing
 
 _CONFLICT = "SELECT id, reason, one, other, created_at, resolved_at, kept FROM links WHERE kind = 'conflict' AND partition = ?"
 _RESTORE = "INSERT OR IGNORE INTO links VALUES (?, ?, 'conflict', ?, ?, ?, NULL, ?, ?, ?)"
@@ -206,3 +211,15 @@ def _set(writing: ScopeWriting, change: SetDirective) -> None:
 
 DIRECTIVE_CHANGES: Appliers = {SetDirective: _set}
 DIRECTIVE_STORE_READS: StoreAnswers = {ListDirectives: _listed}
+
+
+def _dump(connection: Connection, partition: int, _: Owner) -> Iterator[Thing]:
+    from germane.transfer.contents import StoredDirective
+
+    for text, id in rows(connection, "SELECT text, id FROM directives WHERE partition = ?", (partition,)):
+        yield StoredDirective(from_sql(text), id)
+
+
+DIRECTIVES = SqlKind(
+    tables=(KindTable("directives", "directive", keeps="owner", cleared=True, exported="directives"),), dump=_dump
+)

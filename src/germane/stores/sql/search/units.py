@@ -152,3 +152,9 @@ def _border(data: bytes, places: range) -> int:
     while border < len(data) and data[border] & 0xC0 == 0x80:
         border -= 1
     return border
+
+
+def terms_of(connection: Connection, table: str, key: int) -> list[bytes]:
+    """Returns the terms of the search rows in this table of the thing with this row key, in the order of its parts."""
+    order = " ORDER BY part" if table in _PLACES else ""
+    return [terms for (terms,) in connection.execute(f"SELECT terms FROM {table} WHERE key = ?{order}", (key,))]
