@@ -31,6 +31,8 @@ _MAY = {
     "FROM partitions WHERE org <> ?": "an export names all partitions once",
     "GROUP BY p.org HAVING": "a list of all orgs, for whoever has the file",
     "FROM keys  ORDER BY": "a list of all keys",
+    "SELECT key, partition FROM blocks ORDER BY key": "the doctor opens every block",
+    "SELECT messages, checksum FROM history_archive": "the doctor compares all that compactions took out",
     "SELECT 1 FROM links LIMIT 1": "the first row is enough",
     "_pending WHERE vector IS NULL": "an index of the few texts that wait for their vectors",
     "FROM directives d JOIN partitions": "opening reads the directives, the latest first, up to a limit",

@@ -11,7 +11,7 @@ from typing import Any
 from germane.kinds.injections import KeptInjections, PutInjection, SessionInjections
 from germane.kinds.inventory import AllowedIds
 from germane.stores.sql.injections import put_injection, session_records
-from germane.stores.sql.kind import Asked
+from germane.stores.sql.kind import GateQuestion
 from germane.stores.sql.kinds import KINDS
 from germane.stores.sql.reading import Answers, ScopeReading
 from germane.stores.sql.statements import rows, to_json
@@ -34,9 +34,9 @@ def present_of(reading: ScopeReading, ids: Sequence[str], held: Filters) -> froz
     return present_now(_asked(reading, datetime.min, held), ids)
 
 
-def _asked(reading: ScopeReading, at: datetime, held: Filters) -> Asked:
+def _asked(reading: ScopeReading, at: datetime, held: Filters) -> GateQuestion:
     filters = _of_gate(held.sensitivities, held.with_history)
-    return Asked(reading.connection, reading.visible, reading.scope.user, at, filters)
+    return GateQuestion(reading.connection, reading.visible, reading.scope.user, at, filters)
 
 
 def held_filters(reading: ScopeReading, filters: Filters) -> Filters:
@@ -47,7 +47,7 @@ def held_filters(reading: ScopeReading, filters: Filters) -> Filters:
     return replace(filters, sensitivities=tuple(one for one in filters.sensitivities if one in given.allowed))
 
 
-def allowed_now(asked: Asked, ids: Sequence[str]) -> dict[str, int]:
+def allowed_now(asked: GateQuestion, ids: Sequence[str]) -> dict[str, int]:
     """Returns those of `ids` that may be shown, each with its content hash. One statement finds what most assemblies show;
     other kinds are asked for what is left. A kind that none of the ids can be of needs no statement."""
     if not ids or not asked.visible or not asked.filters.sensitivities:
@@ -77,7 +77,7 @@ _OTHERS = [(kind.named, kind.shown) for kind in sorted(KINDS, key=lambda kind: k
 """The other kinds, in the order in which they are asked."""
 
 
-def present_now(asked: Asked, ids: Sequence[str]) -> frozenset[str]:
+def present_now(asked: GateQuestion, ids: Sequence[str]) -> frozenset[str]:
     """Returns those of `ids` of which a text may go on standing (INJECT-10): they are stored, visible and of an allowed
     sensitivity, whatever their present content is and whether they still hold."""
     wide = asked._replace(at=datetime.min, filters=_of_gate(asked.filters.sensitivities, True))

@@ -57,7 +57,7 @@ class Counted(NamedTuple):
     newest: Sequence[int] = ()
 
 
-class Asked(NamedTuple):
+class GateQuestion(NamedTuple):
     """What the gate asks: for which partitions and user, at which time, and which sensitivities are allowed, with history or
     without. `filters` has nothing else."""
 
@@ -121,7 +121,7 @@ class SqlKind:
     made: str = ""
     """The table whose rows may be made of other things (`links.py`), so that they go with these."""
     following: Callable[[Connection, VisiblePartition, Found], Iterable[str]] = _nothing
-    """The ids of the things that go with what was found so far. Asked until nothing more is found."""
+    """The ids of the things that go with what was found so far. GateQuestion until nothing more is found."""
     sessions: Callable[[Connection, Sequence[str]], Iterable[str]] = _nothing
     """The sessions that go as a whole with things of these ids."""
     at_last: Callable[[Connection, Sequence[str], Sequence[str]], Iterable[str]] = _nothing
@@ -140,9 +140,9 @@ class SqlKind:
 
     # The gate: which ids may be shown. What most assemblies show is found with one statement for all kinds.
 
-    joined: Callable[[Asked], tuple[str, Sequence[Any]]] | None = None
+    joined: Callable[[GateQuestion], tuple[str, Sequence[Any]]] | None = None
     """A query of id and content hash, whose first value is the list of ids; it becomes part of the one statement."""
-    shown: Callable[[Asked, Sequence[str]], Mapping[str, int]] | None = None
+    shown: Callable[[GateQuestion, Sequence[str]], Mapping[str, int]] | None = None
     """Returns those of the ids left over that may be shown, each with a hash of what is shown. A kind that is asked for ids
     without having any of them needs a statement for that only where `asked_last` is set."""
     named: Callable[[str], bool] | None = None
@@ -150,7 +150,7 @@ class SqlKind:
     kind is asked for them."""
     asked_last: bool = False
     """Whether ids of the kind have no form of their own: it is asked for what no other kind has, in the order of `KINDS`."""
-    stands: Callable[[Asked, Sequence[str]], Iterable[str]] = _nothing
+    stands: Callable[[GateQuestion, Sequence[str]], Iterable[str]] = _nothing
     """Those of the ids, none of which may be shown any more, of which a text that was shown may go on standing."""
 
     # The doctor.

@@ -28,7 +28,7 @@ from germane.kinds.profile.reads import (
 )
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
-from germane.stores.sql.kind import Asked, Counted, KindTable, SqlKind, of_ids, of_keys
+from germane.stores.sql.kind import Counted, GateQuestion, KindTable, SqlKind, of_ids, of_keys
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.search.units import text_bytes
@@ -185,7 +185,7 @@ def _is_clause(name: str) -> bool:
     return parse_clause_name(name) is not None
 
 
-def _shown(asked: Asked, names: Sequence[str]) -> Mapping[str, int]:
+def _shown(asked: GateQuestion, names: Sequence[str]) -> Mapping[str, int]:
     """A clause may be shown while its message may."""
     named = {name: clause for name in names if (clause := parse_clause_name(name)) is not None}
     event, bound = for_events(asked.visible, asked.filters)

@@ -12,7 +12,7 @@ from germane.kinds.archive.value import KeptEntry, checksum_of
 from germane.kinds.memories.reads import Forget, Select
 from germane.stores.sql.archive.archive_rows import ARCHIVED, SUMMARY, archived_of, remember_handles, summary_of
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.kind import Asked, Counted, Finding, Found, KindTable, SqlKind, of_ids
+from germane.stores.sql.kind import Counted, Finding, Found, GateQuestion, KindTable, SqlKind, of_ids
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.statements import LISTED, Row, from_sql, only, rows, sensitivity_of, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
@@ -129,7 +129,7 @@ def _is_line(name: str) -> bool:
     return first_id_of_outline_name(name) is not None
 
 
-def _shown(asked: Asked, names: Sequence[str]) -> Mapping[str, int]:
+def _shown(asked: GateQuestion, names: Sequence[str]) -> Mapping[str, int]:
     ids = sorted({id for name in names if (id := first_id_of_outline_name(name)) is not None})
     found = rows(asked.connection, _LINES, (to_json(ids), *visible_ids(asked.visible)))
     return {

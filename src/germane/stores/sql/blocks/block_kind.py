@@ -23,7 +23,7 @@ from germane.stores.sql.blocks.block_rows import SeenBlock, seen_blocks, shares_
 from germane.stores.sql.blocks.documents import ENTRY, archived_by_key, document_of, entry_of, written_versions
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import unsay
-from germane.stores.sql.kind import Asked, Counted, Finding, KindTable, SqlKind, StoredTexts, of_ids, of_keys
+from germane.stores.sql.kind import Counted, Finding, GateQuestion, KindTable, SqlKind, StoredTexts, of_ids, of_keys
 from germane.stores.sql.listing import VisiblePartition, in_clause
 from germane.stores.sql.search.units import terms_of
 from germane.stores.sql.statements import LISTED, first, only, rows, to_json
@@ -97,7 +97,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
 # private.
 
 
-def _shown(asked: Asked, ids: Sequence[str]) -> Mapping[str, int]:
+def _shown(asked: GateQuestion, ids: Sequence[str]) -> Mapping[str, int]:
     if "private" not in asked.filters.sensitivities:
         return {}
     connection, found, wanted = asked.connection, dict[str, int](), frozenset(ids)
@@ -112,7 +112,7 @@ def _shown(asked: Asked, ids: Sequence[str]) -> Mapping[str, int]:
     return found
 
 
-def _stands(asked: Asked, ids: Sequence[str]) -> list[str]:
+def _stands(asked: GateQuestion, ids: Sequence[str]) -> list[str]:
     """Of a block the version doesn't matter; one that was deleted, or is shared no more, isn't among them."""
     if "private" not in asked.filters.sensitivities:
         return []

@@ -1,4 +1,4 @@
-"""Event kind: what the operations on all kinds do to messages, typed events and passages of documents, and to their sessions."""
+"""Event kind: what the operations on all kinds do to messages, typed events and passages of documents, and to sessions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import EVENT, delete_replacements, event_of
 from germane.stores.sql.events.sessions import shrink
 from germane.stores.sql.graph.totals import unsay
-from germane.stores.sql.kind import Asked, Counted, KindTable, SqlKind, StoredTexts, of_ids, of_keys
+from germane.stores.sql.kind import Counted, GateQuestion, KindTable, SqlKind, StoredTexts, of_ids, of_keys
 from germane.stores.sql.listing import VisiblePartition, in_clause
 from germane.stores.sql.profile import forget_marks
 from germane.stores.sql.search.units import terms_of
@@ -122,7 +122,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
     bury(transaction, "events", found, change)
 
 
-def _joined(asked: Asked) -> tuple[str, Sequence[Any]]:
+def _joined(asked: GateQuestion) -> tuple[str, Sequence[Any]]:
     clause, bound = for_events(asked.visible, asked.filters)
     return f"SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.id IN {LISTED} AND {clause}", bound
 

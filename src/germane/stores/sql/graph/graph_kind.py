@@ -21,7 +21,7 @@ from germane.stores.sql.graph.lookup import (
     sensitivity_codes,
 )
 from germane.stores.sql.graph.totals import drop_rows
-from germane.stores.sql.kind import Asked, Counted, KindTable, SqlKind, of_ids, of_keys
+from germane.stores.sql.kind import Counted, GateQuestion, KindTable, SqlKind, of_ids, of_keys
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.statements import LISTED, Row, from_json, from_sql, maybe_moment, only, rows, to_json
 from germane.stores.sql.tombstones import bury
@@ -132,7 +132,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
 # The gate: the hash is of what is shown. A relation has to hold, and both of its entities have to be visible.
 
 
-def _shown(asked: Asked, ids: Sequence[str]) -> Mapping[str, int]:
+def _shown(asked: GateQuestion, ids: Sequence[str]) -> Mapping[str, int]:
     connection, here, levels = asked.connection, IN_VISIBLE, sensitivity_codes(asked.filters)
     wanted = (to_json(list(ids)), *visible_ids(asked.visible))
     holds, times = holding(None if asked.filters.with_history else asked.at)

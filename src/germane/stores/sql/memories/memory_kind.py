@@ -11,7 +11,7 @@ from germane.kinds.memories.reads import Forget, Select
 from germane.search.unit import analyse_text
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import unsay
-from germane.stores.sql.kind import Asked, Counted, KindTable, SqlKind, StoredTexts, of_ids, of_keys
+from germane.stores.sql.kind import Counted, GateQuestion, KindTable, SqlKind, StoredTexts, of_ids, of_keys
 from germane.stores.sql.links import delete_links
 from germane.stores.sql.listing import VisiblePartition, in_clause
 from germane.stores.sql.memories.conflicts import conflict_record
@@ -177,7 +177,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
     bury(transaction, "memories", found, change)
 
 
-def _joined(asked: Asked) -> tuple[str, Sequence[Any]]:
+def _joined(asked: GateQuestion) -> tuple[str, Sequence[Any]]:
     clause, bound = for_memories(asked.visible, asked.filters, asked.at)
     return f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE id IN {LISTED} AND {clause}", bound
 

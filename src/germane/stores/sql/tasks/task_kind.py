@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from germane.kinds.memories.reads import Forget, Select
 from germane.kinds.tasks.value import TaskFrame, stored_task, task_hash
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.kind import Asked, Counted, Found, KindTable, SqlKind, of_ids
+from germane.stores.sql.kind import Counted, Found, GateQuestion, KindTable, SqlKind, of_ids
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.statements import LISTED, first, from_sql, only, rows, sensitivity_of, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import BRANCH, CHECKPOINT, branch_of, checkpoint_of, frames
@@ -123,7 +123,7 @@ def _move_up(connection: Connection, partition: int, above: dict[str, str | None
             connection.execute(update, (kept, partition, session, name))
 
 
-def _shown(asked: Asked, names: Sequence[str]) -> Mapping[str, int]:
+def _shown(asked: GateQuestion, names: Sequence[str]) -> Mapping[str, int]:
     """Finds frames of the user's own, at the present version or an earlier one: what a text said of a task is how things stood
     then."""
     own = [partition.id for partition in asked.visible if partition.user == asked.user]
