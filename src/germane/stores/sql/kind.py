@@ -133,7 +133,7 @@ class SqlKind:
     forget: Callable[[Transaction, tuple[VisiblePartition, ...], Forget], None] = lambda *_: None
     """Removes what a change names and what lies in the partitions. Runs in the reverse order of `KINDS`. Idempotent."""
     sharing: str = ""
-    """The query of the partitions that may be kept for what a partition shares with them alone."""
+    """The query of the partitions with which a partition, its one value, shares things: some are kept for that alone."""
     remains: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Places that hold anything of these things, by what a receipt calls them, each with queries that find what is left of
     forgotten things (`of_ids`, `of_keys`)."""
@@ -143,8 +143,8 @@ class SqlKind:
     joined: Callable[[GateQuestion], tuple[str, Sequence[Any]]] | None = None
     """A query of id and content hash, whose first value is the list of ids; it becomes part of the one statement."""
     shown: Callable[[GateQuestion, Sequence[str]], Mapping[str, int]] | None = None
-    """Returns those of the ids left over that may be shown, each with a hash of what is shown. A kind that is asked for ids
-    without having any of them needs a statement for that only where `asked_last` is set."""
+    """Returns those of the ids left over that may be shown, each with a hash of what is shown. Ids of other kinds may be among
+    them, and must cost no statement unless `asked_last` is set."""
     named: Callable[[str], bool] | None = None
     """Whether an id is, by its form, a name of this kind and of no other: then it is asked for such ids alone, and no other
     kind is asked for them."""
