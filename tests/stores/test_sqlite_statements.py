@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import apsw
 import pytest
 
 from germane import Germane
+from germane.kinds.inventory import AllowedIds
 from germane.stores.sqlite.readers import SqliteReading
+from germane.types.query import Filters
 from support.scans import Scans
 
 _QUESTION = [{"role": "user", "content": "Where does the ferry to Naxos leave, and who paid for the tickets?"}]
@@ -91,3 +94,35 @@ async def test_no_page_sorts_all_that_is_listed(tmp_path: Path, monkeypatch: pyt
         assert len(await agent.tasks.list(limit=1)) == 1
     sorting = scans.sorting("memories", "entities", "sessions", "tasks")
     assert [sql for sql in sorting if "AND e.position < 0" not in sql] == []  # a session's few other events are sorted
+
+
+@pytest.mark.requirement("PACK-8", "ENGINE-10")
+async def test_the_gate_asks_a_kind_only_for_ids_that_may_be_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One statement for memories and messages; one more for what is named by a form of its own; ids without one are looked for
+    in the archive and in the three tables of the graph."""
+    seen: list[str] = []
+    made = SqliteReading.__init__
+
+    def noting(self: SqliteReading, connection: apsw.Connection) -> None:
+        made(self, connection)
+        connection.exec_trace = lambda cursor, sql, bound: seen.append(sql) is None
+
+    monkeypatch.setattr(SqliteReading, "__init__", noting)
+    async with Germane.open(tmp_path / "g.db", warm=False) as germane:
+        agent = germane.agent("travel", user="ann")
+        said = (await agent.record(_TALK, session="s1")).added[0]
+        note = (await agent.remember("Tickets are kept in the drawer", kind="note")).id
+        task = (await agent.tasks.push("Book the ferry", session="s1")).id
+        entry = (await agent.blocks.archive("The ferry takes five hours")).id
+        scoped, at = germane._open.store.within(agent.scope), datetime.max.replace(tzinfo=UTC)
+
+        async def asked(*ids: str, levels: tuple[Any, ...] = ("private",)) -> int:
+            seen.clear()
+            await scoped.ask(AllowedIds((note, said, *ids), at, Filters(sensitivities=levels)))
+            return sum("json_each" in sql or "FROM blocks" in sql for sql in seen)
+
+        assert await asked() == 1
+        assert [await asked(f"{said}@0-4"), await asked("gone@0-4"), await asked("gone@outline")] == [2, 2, 2]
+        assert [await asked(f"{task}@1"), await asked(entry)] == [2, 2]
+        assert [await asked("gone"), await asked("gone", levels=("public",))] == [5, 4]
+        assert await asked("gone@0-4", "gone@outline", f"{task}@1", entry) == 5
