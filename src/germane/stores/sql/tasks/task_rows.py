@@ -17,6 +17,7 @@ from germane.stores.sql.statements import (
     from_sql,
     maybe_micros,
     maybe_moment,
+    maybe_to_sql,
     micros,
     moment,
     only,
@@ -213,10 +214,6 @@ def put_checkpoint(connection: Connection, partition: int, checkpoint: TaskCheck
         micros(checkpoint.created_at),
     )
     connection.execute("INSERT OR REPLACE INTO task_checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def maybe_to_sql(text: str | None) -> str | bytes | None:
-    return None if text is None else to_sql(text)
 
 
 # Pointers: which frames point to which stored things. Forgetting a thing removes the title that a frame gave it.
