@@ -59,18 +59,20 @@ PROVENANCE = Codec(written_provenance, provenance_of)
 @dataclass(frozen=True, slots=True)
 class Column:
     """A field of the value. `field` is its path where it isn't the column's name, such as `entry.handle`. `null` says that None
-    is stored as NULL. The codec's functions also get the fields that `beside` names, as keyword arguments."""
+    is stored as NULL, `fixed` that an update keeps what the row has. The codec's functions also get the fields that `beside`
+    names, as keyword arguments."""
 
     name: str
     codec: Codec = AS_IS
     null: bool = False
+    fixed: bool = False
     field: str = ""
     beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What `sql` selects, read into a field as by a `Column`."""
+    """What `sql` selects, which is read into a field as the cell of a `Column`."""
 
     name: str
     sql: str
@@ -82,23 +84,26 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The key of a row: an argument of `cells`; None stands for the next one that the database gives."""
+    """The key of a row: an argument of `cells`; None stands for the next one that the database gives. Updates keep it."""
 
     name: str = "key"
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The partition of a row: an argument of `cells`. `value` reads the user from it, by the partitions' `users`."""
+    """The partition of a row: an argument of `cells`. `value` reads the user from it, by the partitions' `users`. Updates keep
+    it."""
 
     name: str = "partition"
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A cell that is an argument of `cells`. Where it has a `field`, it is selected and read as it is."""
+    """A cell that is an argument of `cells`. Where it has a `field`, it is selected and read as it is. `fixed` says that an
+    update keeps what the row has."""
 
     name: str
+    fixed: bool = False
     field: str = ""
 
 
@@ -176,20 +181,24 @@ class Table(Generic[V]):
         names = [column.name for column in self._written]
         return f"{how} INTO {self.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 
-    def upsert(self, key: str, *, keep: Collection[str] = ()) -> str:
-        """Returns the statement that inserts a row, or updates the one with its key (its columns, with commas between them) but
-        for the columns to `keep`."""
-        changed = [column.name for column in self._written if column.name not in (*key.split(", "), *keep)]
+    def upsert(self, key: str) -> str:
+        """Returns the statement that inserts a row, or updates the one with its key: its columns, with commas between them."""
+        changed = self._changed(key.split(", "))
         new = ", ".join(f"excluded.{name}" for name in changed)
         return f"{self.insert()} ON CONFLICT ({key}) DO UPDATE SET ({', '.join(changed)}) = ({new})"
 
     def update(self, key: str, *, keep: Collection[str] = ()) -> str:
-        """Returns the statement that updates the row with this key but for the columns to `keep`. It is bound to all `cells`,
+        """Returns the statement that updates the row with this key, but for the columns to `keep`. It is bound to all `cells`,
         as the values have numbers."""
         numbers = {column.name: f"?{number}" for number, column in enumerate(self._written, 1)}
-        changed = {name: number for name, number in numbers.items() if name != key and name not in keep}
-        new = f"({', '.join(changed)}) = ({', '.join(changed.values())})"
-        return f"UPDATE {self.name} SET {new} WHERE {key} = {numbers[key]}"
+        changed = self._changed((key, *keep))
+        new = ", ".join(numbers[name] for name in changed)
+        return f"UPDATE {self.name} SET ({', '.join(changed)}) = ({new}) WHERE {key} = {numbers[key]}"
+
+    def _changed(self, kept: Collection[str]) -> list[str]:
+        if not self.columns.issuperset(kept):
+            raise ValueError(f"{self.name} hasn't got all of the columns {', '.join(kept)}")
+        return [column.name for column in self._written if column.name not in kept and not _is_fixed(column)]
 
     def _cells(self) -> str:
         given = [column.name for column in self._written if isinstance(column, Key | Owner | Given)]
@@ -259,6 +268,10 @@ def _read(column: AnyColumn, place: int) -> str:
 
 def _call(function: str, named: Mapping[str, str], *values: str) -> str:
     return f"{function}({', '.join([*values, *(f'{name}={value}' for name, value in named.items())])})"
+
+
+def _is_fixed(column: AnyColumn) -> bool:
+    return column.fixed if isinstance(column, Column | Given) else isinstance(column, Key | Owner)
 
 
 def _is_selected(column: AnyColumn) -> bool:

@@ -62,7 +62,7 @@ ENTITIES = Table(
     (
         Key(),
         Owner(),
-        Column("id"),
+        Column("id", fixed=True),
         Column("type", TEXT),
         Column("name", TEXT),
         Derived("name_key", stored_name_key),
@@ -96,10 +96,10 @@ RELATIONS = Table(
     (
         Key(),
         Owner(),
-        Column("id"),
-        Given("source"),
-        Column("type", TEXT),
-        Given("target"),
+        Column("id", fixed=True),
+        Given("source", fixed=True),
+        Column("type", TEXT, fixed=True),
+        Given("target", fixed=True),
         Joined("source_id", "s.id", field="source"),
         Joined("target_id", "t.id", field="target"),
         Column("weight"),
@@ -128,7 +128,7 @@ PATTERNS = Table(
     (
         Key(),
         Owner(),
-        Column("id"),
+        Column("id", fixed=True),
         Column("action", TEXT),
         Column("keywords", TUPLE),
         Column("intent", TEXT, null=True),

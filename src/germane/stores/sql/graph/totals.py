@@ -22,7 +22,7 @@ from germane.stores.sql.statements import LISTED, Row, micros, moment, only, row
 from germane.stores.sql.tasks.task_rows import drop_pointers
 from germane.stores.sql.transaction import Transaction
 
-_REBUILD = ENTITIES.update("key", keep=("id", "partition"))
+_REBUILD = ENTITIES.update("key")
 _REOPEN = (
     "UPDATE relations SET (valid_to, ended_by) = (SELECT o.valid_from, o.id FROM relations o WHERE o.source = relations.source"
     " AND o.type = relations.type AND o.target <> relations.target AND o.valid_from > relations.valid_from"

@@ -33,15 +33,15 @@ from germane.stores.sql.statements import LISTED, first, micros, only, rows, to_
 from germane.stores.sql.transaction import Transaction
 
 _INSERT = ENTITIES.insert()
-_UPDATE = ENTITIES.update("key", keep=("id", "partition", "mentions"))
-_UPDATE_USED = ENTITIES.update("key", keep=("id", "partition", "mentions", "type", "name", "name_key"))
+_UPDATE = ENTITIES.update("key", keep=("mentions",))
+_UPDATE_USED = ENTITIES.update("key", keep=("mentions", "type", "name", "name_key"))
 """Of an entity whose type and name stay: the index of the names isn't written."""
 _MENTION = "INSERT OR IGNORE INTO mentions SELECT ?, ?, key, ?, ? FROM entities WHERE id = ? AND partition = ?"
 _COUNT = "UPDATE entities SET mentions = mentions + 1 WHERE id = ? AND partition = ?"
 _INSERT_RELATION = RELATIONS.insert()
-_UPDATE_RELATION = RELATIONS.update("key", keep=("id", "partition", "source", "type", "target"))
+_UPDATE_RELATION = RELATIONS.update("key")
 _INSERT_PATTERN = PATTERNS.insert()
-_UPDATE_PATTERN = PATTERNS.update("key", keep=("id", "partition"))
+_UPDATE_PATTERN = PATTERNS.update("key")
 _THINGS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
 
 

@@ -76,7 +76,7 @@ MEMORIES = Table(
     Memory,
     (
         Key(),
-        Column("id"),
+        Column("id", fixed=True),
         Owner(),
         Column("kind"),
         Column("content", Codec(_written, _content), beside=("kind",)),
