@@ -15,7 +15,7 @@ A `Codec` says how a field becomes a cell and back. Most columns need none.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -124,13 +124,12 @@ class Table(Generic[V]):
     `parts` are the classes of values within the value, by field. `passed` are fields that no column holds: `Table.value` takes
     them as arguments. `unstored` are those that keep their defaults. Raises `TypeError` where a field is none of these.
 
-    `cells(value, …)` makes the cells of a row, with an argument for each `Key`, `Owner` and `Given`, in the order of the
-    columns.
-    `value(row, …)` makes the value of a row that begins with the columns of `selected`; its further arguments are `users`,
-    where the table has an `Owner`, and the `passed` fields. `source` is the text of both functions.
+    `cells(value, …)` makes the cells of a row; its further arguments are the `Key`, `Owner` and `Given` columns, in their
+    order. `value(row, …)` makes the value of a row that begins with the columns of `selected`; its further arguments are
+    `users`, where the table has an `Owner`, and the `passed` fields. `source` is the text of both functions.
     """
 
-    __slots__ = ("_selected", "_written", "cells", "name", "source", "value")
+    __slots__ = ("_selected", "_written", "cells", "declared", "name", "source", "value")
 
     cells: Callable[..., Row]
     value: Callable[..., V]
@@ -145,7 +144,7 @@ class Table(Generic[V]):
         passed: Sequence[str] = (),
         unstored: Collection[str] = (),
     ) -> None:
-        self.name = name
+        self.name, self.declared = name, tuple(columns)
         self._selected = tuple(column for column in columns if _is_selected(column))
         self._written = tuple(column for column in columns if not isinstance(column, Joined))
         # The two functions are compiled, as `dataclasses` does with `__init__`. They take the time of functions written by
@@ -169,7 +168,8 @@ class Table(Generic[V]):
 
     def selected(self, alias: str = "", **instead: str) -> str:
         """Returns the columns for a SELECT from the table, under its alias where it has one. `instead` has expressions that
-        stand for columns."""
+        stand for columns. Raises `ValueError` for one of an unknown column."""
+        self._check_known(instead, self._selected)
         prefix = f"{alias}." if alias else ""
         return ", ".join(
             instead.get(column.name) or (column.sql if isinstance(column, Joined) else f"{prefix}{column.name}")
@@ -189,16 +189,19 @@ class Table(Generic[V]):
 
     def update(self, key: str, *, keep: Collection[str] = ()) -> str:
         """Returns the statement that updates the row with this key, but for the columns to `keep`. It is bound to all `cells`,
-        as the values have numbers."""
+        as the values have numbers. Raises `ValueError` for an unknown column."""
         numbers = {column.name: f"?{number}" for number, column in enumerate(self._written, 1)}
         changed = self._changed((key, *keep))
         new = ", ".join(numbers[name] for name in changed)
         return f"UPDATE {self.name} SET ({', '.join(changed)}) = ({new}) WHERE {key} = {numbers[key]}"
 
     def _changed(self, kept: Collection[str]) -> list[str]:
-        if not self.columns.issuperset(kept):
-            raise ValueError(f"{self.name} hasn't got all of the columns {', '.join(kept)}")
+        self._check_known(kept, self._written)
         return [column.name for column in self._written if column.name not in kept and not _is_fixed(column)]
+
+    def _check_known(self, names: Iterable[str], columns: Sequence[AnyColumn]) -> None:
+        if unknown := sorted({*names} - {column.name for column in columns}):
+            raise ValueError(f"{self.name} has no column {', '.join(unknown)}")
 
     def _cells(self) -> str:
         given = [column.name for column in self._written if isinstance(column, Key | Owner | Given)]
