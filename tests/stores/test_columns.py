@@ -22,8 +22,8 @@ from germane.stores.sql.columns import (
     Derived,
     Given,
     Joined,
-    Key,
     Owner,
+    RowKey,
     Table,
 )
 from germane.stores.sql.memories.memory_rows import MEMORIES
@@ -63,7 +63,7 @@ def _beyond(place: str, *, shelf: str) -> str:
 
 
 _COLUMNS = (
-    Key(),
+    RowKey(),
     Owner(),
     Column("title", TEXT, fixed=True),
     Derived("initial", lambda book: book.title[0]),

@@ -3,7 +3,7 @@
 The module that holds the rows of a kind declares a `Table`, with one line for each column:
 
 - `Column`: a field of the value, written and read.
-- `Key`: the row's key, an argument of whoever writes. It is selected, but no field.
+- `RowKey`: the row's key, an argument of whoever writes. It is selected, but no field.
 - `Owner`: the partition, also an argument. The field `user` is read from it.
 - `Given`: another argument. It isn't selected, unless it is read into a field.
 - `Derived`: made of the whole value, for an index or a condition. It isn't selected.
@@ -83,7 +83,7 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class RowKey:
     """The key of a row: an argument of `cells`; None stands for the next one that the database gives. Updates keep it."""
 
     name: str = "key"
@@ -115,7 +115,7 @@ class Derived:
     made: Callable[[Any], Any]
 
 
-AnyColumn = Column | Joined | Key | Owner | Given | Derived
+AnyColumn = Column | Joined | RowKey | Owner | Given | Derived
 
 
 class Table(Generic[V]):
@@ -124,7 +124,7 @@ class Table(Generic[V]):
     `parts` are the classes of values within the value, by field. `passed` are fields that no column holds: `Table.value` takes
     them as arguments. `unstored` are those that keep their defaults. Raises `TypeError` where a field is none of these.
 
-    `cells(value, …)` makes the cells of a row; its further arguments are the `Key`, `Owner` and `Given` columns, in their
+    `cells(value, …)` makes the cells of a row; its further arguments are the `RowKey`, `Owner` and `Given` columns, in their
     order. `value(row, …)` makes the value of a row that begins with the columns of `selected`; its further arguments are
     `users`, where the table has an `Owner`, and the `passed` fields. `source` is the text of both functions.
     """
@@ -204,7 +204,7 @@ class Table(Generic[V]):
             raise ValueError(f"{self.name} has no column {', '.join(unknown)}")
 
     def _cells(self) -> str:
-        given = [column.name for column in self._written if isinstance(column, Key | Owner | Given)]
+        given = [column.name for column in self._written if isinstance(column, RowKey | Owner | Given)]
         lines = [f"        {_cell(column)},\n" for column in self._written]
         return f"def cells({', '.join(['value', *given])}):\n    return (\n{''.join(lines)}    )"
 
@@ -274,11 +274,11 @@ def _call(function: str, named: Mapping[str, str], *values: str) -> str:
 
 
 def _is_fixed(column: AnyColumn) -> bool:
-    return column.fixed if isinstance(column, Column | Given) else isinstance(column, Key | Owner)
+    return column.fixed if isinstance(column, Column | Given) else isinstance(column, RowKey | Owner)
 
 
 def _is_selected(column: AnyColumn) -> bool:
-    return bool(_field_of(column)) or isinstance(column, Key)
+    return bool(_field_of(column)) or isinstance(column, RowKey)
 
 
 def _field_of(column: AnyColumn) -> str:

@@ -20,7 +20,7 @@ from germane.kinds.injections import (
     SessionInjections,
     handles_of,
 )
-from germane.stores.sql.columns import TEXT, TIME, TUPLE, Codec, Column, Given, Key, Table
+from germane.stores.sql.columns import TEXT, TIME, TUPLE, Codec, Column, Given, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.gate import (
     allowed_of,
@@ -73,12 +73,12 @@ _HEAD_COLUMNS = (
     Column("withdrawn", TEXT),
     Column("prefix"),
 )
-HEADS = Table("injections", InjectionHead, (Key(), *_HEAD_COLUMNS))
+HEADS = Table("injections", InjectionHead, (RowKey(), *_HEAD_COLUMNS))
 INJECTIONS = Table(
     "injections",
     Injection,
     (
-        Key(),
+        RowKey(),
         Given("partition"),
         Given("session"),
         *_HEAD_COLUMNS,

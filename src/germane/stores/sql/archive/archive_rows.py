@@ -26,7 +26,7 @@ from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, ch
 from germane.kinds.memories.reads import Forget, Select
 from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
 from germane.stores.sql.archive.outlines import complete_outline
-from germane.stores.sql.columns import TEXT, TIME, TUPLE, Column, Derived, Given, Key, Table
+from germane.stores.sql.columns import TEXT, TIME, TUPLE, Column, Derived, Given, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
@@ -39,7 +39,7 @@ ARCHIVE = Table(
     "history_archive",
     KeptEntry,
     (
-        Key(),
+        RowKey(),
         Column("id"),
         Given("partition"),
         Column("session", TEXT),
@@ -64,7 +64,7 @@ SUMMARIES = Table(
     "history_summaries",
     KeptSummary,
     (
-        Key(),
+        RowKey(),
         Column("id"),
         Given("partition"),
         Column("session", TEXT),

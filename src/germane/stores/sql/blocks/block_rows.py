@@ -14,7 +14,7 @@ from germane.kinds.blocks.permission import ConsentRequest, Share, effective_per
 from germane.kinds.blocks.schema import Schema, parse_schema
 from germane.kinds.blocks.value import ArchivalEntry, Block, searched_text
 from germane.search.unit import KIND_CODES, describe
-from germane.stores.sql.columns import FLAG, HEX, TEXT, TIME, Codec, Column, Derived, Given, Joined, Key, Table
+from germane.stores.sql.columns import FLAG, HEX, TEXT, TIME, Codec, Column, Derived, Given, Joined, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
 from germane.stores.sql.statements import Row, first, moment, rows, to_json
@@ -32,7 +32,7 @@ BLOCKS = Table(
     "blocks",
     Block,
     (
-        Key(),
+        RowKey(),
         Column("id", fixed=True),
         Given("partition", fixed=True),
         Column("label"),

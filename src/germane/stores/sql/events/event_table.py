@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from germane.kinds.events.value import Event, ReplacementLink
-from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, Codec, Column, Given, Joined, Key, Owner, Table
+from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, Codec, Column, Given, Joined, Owner, RowKey, Table
 from germane.stores.sql.statements import from_json, to_json
 
 _REPLACES = (
@@ -24,7 +24,7 @@ EVENTS = Table(
     "events",
     Event,
     (
-        Key(),
+        RowKey(),
         Owner(),
         Column("id"),
         Column("type", TEXT),

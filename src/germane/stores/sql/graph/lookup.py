@@ -25,8 +25,8 @@ from germane.stores.sql.columns import (
     Derived,
     Given,
     Joined,
-    Key,
     Owner,
+    RowKey,
     Table,
 )
 from germane.stores.sql.connection import Connection
@@ -60,7 +60,7 @@ ENTITIES = Table(
     "entities",
     Entity,
     (
-        Key(),
+        RowKey(),
         Owner(),
         Column("id", fixed=True),
         Column("type", TEXT),
@@ -94,7 +94,7 @@ RELATIONS = Table(
     "relations",
     Relation,
     (
-        Key(),
+        RowKey(),
         Owner(),
         Column("id", fixed=True),
         Given("source", fixed=True),
@@ -126,7 +126,7 @@ PATTERNS = Table(
     "patterns",
     Pattern,
     (
-        Key(),
+        RowKey(),
         Owner(),
         Column("id", fixed=True),
         Column("action", TEXT),

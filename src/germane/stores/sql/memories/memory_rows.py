@@ -25,7 +25,7 @@ from germane.kinds.memories.reads import (
 )
 from germane.kinds.memories.value import KINDS, Content, Fact, Memory
 from germane.search.unit import TEMPORAL, USER, describe
-from germane.stores.sql.columns import FLAG, PROVENANCE, SENSITIVITY, TIME, TUPLE, Codec, Column, Derived, Key, Owner, Table
+from germane.stores.sql.columns import FLAG, PROVENANCE, SENSITIVITY, TIME, TUPLE, Codec, Column, Derived, Owner, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import forget_things
 from germane.stores.sql.injections import withdraw
@@ -75,7 +75,7 @@ MEMORIES = Table(
     "memories",
     Memory,
     (
-        Key(),
+        RowKey(),
         Column("id", fixed=True),
         Owner(),
         Column("kind"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from germane.kinds.tasks.value import StackHead, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
-from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, TUPLE, Codec, Column, Given, Joined, Key, Table
+from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, TUPLE, Codec, Column, Given, Joined, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.listing import VisiblePartition
@@ -23,7 +23,7 @@ TASKS = Table(
     "tasks",
     TaskFrame,
     (
-        Key(),
+        RowKey(),
         Column("id"),
         Given("partition", fixed=True),
         Column("session", TEXT, fixed=True),
