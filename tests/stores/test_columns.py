@@ -22,8 +22,8 @@ from germane.stores.sql.columns import (
     Derived,
     Given,
     Joined,
-    Owner,
     RowKey,
+    RowOwner,
     Table,
 )
 from germane.stores.sql.memories.memory_rows import MEMORIES
@@ -64,7 +64,7 @@ def _beyond(place: str, *, shelf: str) -> str:
 
 _COLUMNS = (
     RowKey(),
-    Owner(),
+    RowOwner(),
     Column("title", TEXT, fixed=True),
     Derived("initial", lambda book: book.title[0]),
     Column("spine_colour", field="spine.colour"),

@@ -4,7 +4,7 @@ The module that holds the rows of a kind declares a `Table`, with one line for e
 
 - `Column`: a field of the value, written and read.
 - `RowKey`: the row's key, an argument of whoever writes. It is selected, but no field.
-- `Owner`: the partition, also an argument. The field `user` is read from it.
+- `RowOwner`: the partition, also an argument. The field `user` is read from it.
 - `Given`: another argument. It isn't selected, unless it is read into a field.
 - `Derived`: made of the whole value, for an index or a condition. It isn't selected.
 - `Joined`: read from an expression or another table. It isn't written.
@@ -90,7 +90,7 @@ class RowKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class RowOwner:
     """The partition of a row: an argument of `cells`. `value` reads the user from it, by the partitions' `users`. Updates keep
     it."""
 
@@ -115,7 +115,7 @@ class Derived:
     made: Callable[[Any], Any]
 
 
-AnyColumn = Column | Joined | RowKey | Owner | Given | Derived
+AnyColumn = Column | Joined | RowKey | RowOwner | Given | Derived
 
 
 class Table(Generic[V]):
@@ -124,9 +124,9 @@ class Table(Generic[V]):
     `parts` are the classes of values within the value, by field. `passed` are fields that no column holds: `Table.value` takes
     them as arguments. `unstored` are those that keep their defaults. Raises `TypeError` where a field is none of these.
 
-    `cells(value, …)` makes the cells of a row; its further arguments are the `RowKey`, `Owner` and `Given` columns, in their
+    `cells(value, …)` makes the cells of a row; its further arguments are the `RowKey`, `RowOwner` and `Given` columns, in their
     order. `value(row, …)` makes the value of a row that begins with the columns of `selected`; its further arguments are
-    `users`, where the table has an `Owner`, and the `passed` fields. `source` is the text of both functions.
+    `users`, where the table has an `RowOwner`, and the `passed` fields. `source` is the text of both functions.
     """
 
     __slots__ = ("_selected", "_written", "cells", "declared", "name", "source", "value")
@@ -204,7 +204,7 @@ class Table(Generic[V]):
             raise ValueError(f"{self.name} has no column {', '.join(unknown)}")
 
     def _cells(self) -> str:
-        given = [column.name for column in self._written if isinstance(column, RowKey | Owner | Given)]
+        given = [column.name for column in self._written if isinstance(column, RowKey | RowOwner | Given)]
         lines = [f"        {_cell(column)},\n" for column in self._written]
         return f"def cells({', '.join(['value', *given])}):\n    return (\n{''.join(lines)}    )"
 
@@ -214,7 +214,7 @@ class Table(Generic[V]):
         first, owned = list[str](), list[str]()
         for place, column in enumerate(self._selected):
             field = _field_of(column)
-            if isinstance(column, Owner):
+            if isinstance(column, RowOwner):
                 owned.append("users")
             if field in needed:
                 first.append(f"    {field} = {_read(column, place)}\n")
@@ -261,7 +261,7 @@ def _cell(column: AnyColumn) -> str:
 
 def _read(column: AnyColumn, place: int) -> str:
     cell = f"row[{place}]"
-    if isinstance(column, Owner):
+    if isinstance(column, RowOwner):
         return f"users[{cell}]"
     if not isinstance(column, Column | Joined) or column.codec.read is None:
         return cell
@@ -274,7 +274,7 @@ def _call(function: str, named: Mapping[str, str], *values: str) -> str:
 
 
 def _is_fixed(column: AnyColumn) -> bool:
-    return column.fixed if isinstance(column, Column | Given) else isinstance(column, RowKey | Owner)
+    return column.fixed if isinstance(column, Column | Given) else isinstance(column, RowKey | RowOwner)
 
 
 def _is_selected(column: AnyColumn) -> bool:
@@ -283,7 +283,7 @@ def _is_selected(column: AnyColumn) -> bool:
 
 def _field_of(column: AnyColumn) -> str:
     """The field that a column is read into; '' where it is none."""
-    if isinstance(column, Owner):
+    if isinstance(column, RowOwner):
         return "user"
     if isinstance(column, Column | Joined):
         return column.field or column.name

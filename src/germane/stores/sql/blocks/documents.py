@@ -9,7 +9,7 @@ from germane.errors import NotFound
 from germane.kinds.blocks.reads import DocumentOf, PutSnapshot, PutVersion, RestoreHistory, StoredDocument, TakeBack
 from germane.kinds.blocks.value import ArchivalEntry, KeptVersion, Version
 from germane.stores.sql.blocks.block_rows import derive_entry
-from germane.stores.sql.columns import DICT, FLAG, HEX, TEXT, TIME, Column, Given, Joined, Owner, RowKey, Table
+from germane.stores.sql.columns import DICT, FLAG, HEX, TEXT, TIME, Column, Given, Joined, RowKey, RowOwner, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 from germane.stores.sql.reading import Reading
@@ -126,7 +126,7 @@ def _insert(connection: Connection, key: int, versions: Iterable[tuple[KeptVersi
 ENTRIES = Table(
     "archival_entries",
     ArchivalEntry,
-    (RowKey(), Column("id"), Owner(), Column("text", TEXT), Column("metadata", DICT), Column("created_at", TIME)),
+    (RowKey(), Column("id"), RowOwner(), Column("text", TEXT), Column("metadata", DICT), Column("created_at", TIME)),
     unstored=("label", "version", "type", "secrets"),
 )
 entry_of: Callable[[Row, Mapping[int, str | None]], ArchivalEntry] = ENTRIES.value

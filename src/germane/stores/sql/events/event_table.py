@@ -5,7 +5,19 @@ from __future__ import annotations
 import json
 
 from germane.kinds.events.value import Event, ReplacementLink
-from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, Codec, Column, Given, Joined, Owner, RowKey, Table
+from germane.stores.sql.columns import (
+    PROVENANCE,
+    SENSITIVITY,
+    TEXT,
+    TIME,
+    Codec,
+    Column,
+    Given,
+    Joined,
+    RowKey,
+    RowOwner,
+    Table,
+)
 from germane.stores.sql.statements import from_json, to_json
 
 _REPLACES = (
@@ -25,7 +37,7 @@ EVENTS = Table(
     Event,
     (
         RowKey(),
-        Owner(),
+        RowOwner(),
         Column("id"),
         Column("type", TEXT),
         Given("session"),

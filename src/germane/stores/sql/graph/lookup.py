@@ -25,8 +25,8 @@ from germane.stores.sql.columns import (
     Derived,
     Given,
     Joined,
-    Owner,
     RowKey,
+    RowOwner,
     Table,
 )
 from germane.stores.sql.connection import Connection
@@ -61,7 +61,7 @@ ENTITIES = Table(
     Entity,
     (
         RowKey(),
-        Owner(),
+        RowOwner(),
         Column("id", fixed=True),
         Column("type", TEXT),
         Column("name", TEXT),
@@ -95,7 +95,7 @@ RELATIONS = Table(
     Relation,
     (
         RowKey(),
-        Owner(),
+        RowOwner(),
         Column("id", fixed=True),
         Given("source", fixed=True),
         Column("type", TEXT, fixed=True),
@@ -127,7 +127,7 @@ PATTERNS = Table(
     Pattern,
     (
         RowKey(),
-        Owner(),
+        RowOwner(),
         Column("id", fixed=True),
         Column("action", TEXT),
         Column("keywords", TUPLE),

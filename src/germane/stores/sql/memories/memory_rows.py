@@ -25,7 +25,19 @@ from germane.kinds.memories.reads import (
 )
 from germane.kinds.memories.value import KINDS, Content, Fact, Memory
 from germane.search.unit import TEMPORAL, USER, describe
-from germane.stores.sql.columns import FLAG, PROVENANCE, SENSITIVITY, TIME, TUPLE, Codec, Column, Derived, Owner, RowKey, Table
+from germane.stores.sql.columns import (
+    FLAG,
+    PROVENANCE,
+    SENSITIVITY,
+    TIME,
+    TUPLE,
+    Codec,
+    Column,
+    Derived,
+    RowKey,
+    RowOwner,
+    Table,
+)
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import forget_things
 from germane.stores.sql.injections import withdraw
@@ -77,7 +89,7 @@ MEMORIES = Table(
     (
         RowKey(),
         Column("id", fixed=True),
-        Owner(),
+        RowOwner(),
         Column("kind"),
         Column("content", Codec(_written, _content), beside=("kind",)),
         Derived("fact_key", _fact_key),
