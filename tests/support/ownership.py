@@ -14,7 +14,7 @@ import apsw
 
 from support.source_tree import ROOT, SOURCE, Module, modules
 
-__all__ = ["MODULES", "SCHEMA", "first_sentence", "module_page", "schema"]
+__all__ = ["MODULES", "SCHEMA", "first_sentence", "migrated", "module_page", "schema"]
 
 MODULES = ROOT / "docs" / "modules.md"
 SCHEMA = SOURCE / "stores" / "sqlite" / "schema.sql"
@@ -51,16 +51,21 @@ def module_page() -> str:
 
 def schema() -> str:
     """The tables and indexes that all migrations together make."""
-    connection = apsw.Connection(":memory:")
-    for script in sorted((SCHEMA.parent / "migrations").glob("*.sql")):
-        connection.execute(script.read_text("utf-8"))
-    rows = connection.execute(
+    rows = migrated().execute(
         "SELECT tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY tbl_name, type DESC, name"
     )
     tables: dict[str, list[str]] = {}
     for table, sql in rows:
         tables.setdefault(table, []).append(f"{sql};")
     return _SCHEMA_HEAD + "".join(f"\n{chr(10).join(statements)}\n" for statements in tables.values())
+
+
+def migrated() -> apsw.Connection:
+    """A database in memory that all migrations have made."""
+    connection = apsw.Connection(":memory:")
+    for script in sorted((SCHEMA.parent / "migrations").glob("*.sql")):
+        connection.execute(script.read_text("utf-8"))
+    return connection
 
 
 def _entries(found: Iterator[Module]) -> Iterator[str]:

@@ -22,24 +22,65 @@ from germane.kinds.injections import (
     handles_of,
 )
 from germane.kinds.memories.reads import Forget
+from germane.stores.sql.columns import TEXT, TIME, TUPLE, Codec, Column, Given, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.kind import KindTable, SqlKind, of_ids
 from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, rows, to_json, to_sql
+from germane.stores.sql.statements import LISTED, first, micros, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 from germane.types.trace import InjectedItem
 
-_HEAD = "turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix"
-_COLUMNS = f"{_HEAD}, text, items, relies_on"
-_HEADS = f"SELECT key, {_HEAD} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
-_READ = f"SELECT {_COLUMNS} FROM injections WHERE key IN {LISTED} ORDER BY key"
-_INSERT = (
-    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 14)})"
-    " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
-    " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
-    " created_at = excluded.created_at, withdrawn = excluded.withdrawn, relies_on = excluded.relies_on,"
-    " prefix = excluded.prefix WHERE withdrawn <> '' OR ?15 RETURNING key"
+
+def _written_items(items: Sequence[InjectedItem]) -> str:
+    return to_json(
+        [[item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored, item.tokens] for item in items]
+    )
+
+
+def _items(text: str) -> tuple[InjectedItem, ...]:
+    found: list[list[Any]] = json.loads(text)
+    return tuple(
+        InjectedItem(
+            handle=handle,
+            id=id,
+            content_hash=content_hash,
+            source=source,
+            sensitivity=level,
+            stored=kept,
+            tokens=tokens[0] if tokens else 0,  # records of earlier versions have none
+        )
+        for handle, id, content_hash, source, level, kept, *tokens in found
+    )
+
+
+_HEAD_COLUMNS = (
+    Column("turn"),
+    Column("said", fixed=True),
+    Column("occurrence"),
+    Column("tokens"),
+    Column("tokenizer"),
+    Column("last_handle"),
+    Column("created_at", TIME),
+    Column("withdrawn", TEXT),
+    Column("prefix"),
 )
+HEADS = Table("injections", InjectionHead, (RowKey(), *_HEAD_COLUMNS))
+RECORDS = Table(
+    "injections",
+    Injection,
+    (
+        RowKey(),
+        Given("partition"),
+        Given("session"),
+        *_HEAD_COLUMNS,
+        Column("text", TEXT),
+        Column("items", Codec(_written_items, _items)),
+        Column("relies_on", TUPLE),
+    ),
+)
+_HEADS = f"SELECT {HEADS.selected()} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
+_READ = f"SELECT {RECORDS.selected()} FROM injections WHERE key IN {LISTED} ORDER BY key"
+_PUT = f"{RECORDS.upsert('partition, session, turn, occurrence')} WHERE withdrawn <> '' OR ? RETURNING key"
 _SURPLUS = (
     "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
     " sum(octet_length(text)) OVER latest AS size FROM injections WHERE partition = ? AND session = ?"
@@ -57,20 +98,20 @@ def session_records(
 ) -> tuple[tuple[InjectionHead, ...], tuple[Injection, ...], WantedInjections]:
     """Returns the heads of the session's records, those of the records that are wanted whole, and what is wanted."""
     places, heads = list[int](), list[InjectionHead]()
-    for key, *row in () if own is None else rows(connection, _HEADS, (own.id, to_sql(session))):
-        places.append(key)
-        heads.append(InjectionHead(**_head(row)))
+    for row in () if own is None else rows(connection, _HEADS, (own.id, to_sql(session))):
+        places.append(row[0])
+        heads.append(HEADS.value(row))
     wanted = wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
-    records = tuple(map(_injection, rows(connection, _READ, (to_json(chosen),)))) if chosen else ()
+    records = tuple(map(RECORDS.value, rows(connection, _READ, (to_json(chosen),)))) if chosen else ()
     return tuple(heads), records, wanted
 
 
 def put_injection(connection: Connection, partition: int, change: PutInjection) -> None:
     """Writes the record, see `PutInjection`. Removes the session's surplus records and the partition's old ones."""
     record = change.injection
-    row = (partition, to_sql(change.session), *_row(record), change.replaces)
-    written = first(connection, _INSERT, row)
+    cells = RECORDS.cells(record, None, partition, to_sql(change.session))
+    written = first(connection, _PUT, (*cells, change.replaces))
     if written is None:
         return
     connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
@@ -111,61 +152,3 @@ INJECTIONS = SqlKind(
     remains={"injected texts": (of_ids("injected_items", "item"),)},
     orphans={"injected items": "injected_items i WHERE NOT EXISTS (SELECT 1 FROM injections WHERE key = i.injection)"},
 )
-
-
-def _row(record: Injection) -> Row:
-    items = [
-        [item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored, item.tokens]
-        for item in record.items
-    ]
-    return (
-        record.turn,
-        record.said,
-        record.occurrence,
-        record.tokens,
-        record.tokenizer,
-        record.last_handle,
-        micros(record.created_at),
-        record.withdrawn,
-        record.prefix,
-        to_sql(record.text),
-        to_json(items),
-        to_json(record.relies_on),
-    )
-
-
-def _head(row: Sequence[Any]) -> dict[str, Any]:
-    """The fields of a head, from the columns `_HEAD`."""
-    turn, said, occurrence, tokens, tokenizer, last_handle, created_at, withdrawn, prefix = row
-    return {
-        "turn": turn,
-        "said": said,
-        "occurrence": occurrence,
-        "tokens": tokens,
-        "tokenizer": tokenizer,
-        "last_handle": last_handle,
-        "created_at": moment(created_at),
-        "withdrawn": from_sql(withdrawn),
-        "prefix": prefix,
-    }
-
-
-def _injection(row: Row) -> Injection:
-    *head, text, items, relies_on = row
-    return Injection(**_head(head), text=from_sql(text), items=_items(items), relies_on=tuple(json.loads(relies_on)))
-
-
-def _items(text: str) -> tuple[InjectedItem, ...]:
-    found: list[list[Any]] = json.loads(text)
-    return tuple(
-        InjectedItem(
-            handle=handle,
-            id=id,
-            content_hash=content_hash,
-            source=source,
-            sensitivity=level,
-            stored=kept,
-            tokens=tokens[0] if tokens else 0,  # records of earlier versions have none
-        )
-        for handle, id, content_hash, source, level, kept, *tokens in found
-    )

@@ -26,13 +26,14 @@ from germane.kinds.profile.reads import (
     parse_clause_name,
     thing_of,
 )
+from germane.stores.sql.columns import TEXT, TIME, Column, Derived, Given, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
 from germane.stores.sql.kind import Counted, GateQuestion, KindTable, SqlKind, of_ids, of_keys
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.search.units import text_bytes
-from germane.stores.sql.statements import LISTED, Row, from_sql, micros, moment, only, rows, sensitivity_of, to_json, to_sql
+from germane.stores.sql.statements import LISTED, Row, from_sql, moment, only, rows, sensitivity_of, to_json, to_sql
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction
 from germane.stores.sql.where_clauses import for_events, impossible
 from germane.types.candidate import LONG_TEXT
@@ -126,10 +127,18 @@ _TOLD = (
     "SELECT e.id, t.start, t.stop FROM events e INDEXED BY events_id CROSS JOIN telling_clauses t ON t.event = e.key"
     f" WHERE e.id IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
 )
-_MARKED = (
-    "INSERT INTO profile_marks VALUES (?, ?, ?, ?, ?) ON CONFLICT (partition, line) DO UPDATE SET mark = excluded.mark,"
-    " at = excluded.at WHERE mark <> excluded.mark"
+MARKS = Table(
+    "profile_marks",
+    MarkedLine,
+    (
+        Given("partition"),
+        Column("line", TEXT),
+        Derived("thing", lambda marked: to_sql(thing_of(marked.line))),
+        Column("mark"),
+        Column("at", TIME),
+    ),
 )
+_MARKED = f"{MARKS.upsert('partition, line')} WHERE mark <> excluded.mark"
 
 
 def _lines_named(reading: ScopeReading, read: LinesNamed) -> NamedLines:
@@ -145,21 +154,20 @@ def _lines_named(reading: ScopeReading, read: LinesNamed) -> NamedLines:
 
 
 def _mark_line(writing: ScopeWriting, change: MarkLine) -> None:
-    connection, partition, line = writing.connection, writing.own_id(), to_sql(change.line)
+    connection, partition = writing.connection, writing.own_id()
     if change.mark is None:
-        connection.execute("DELETE FROM profile_marks WHERE partition = ? AND line = ?", (partition, line))
+        sql = "DELETE FROM profile_marks WHERE partition = ? AND line = ?"
+        connection.execute(sql, (partition, to_sql(change.line)))
     else:
-        row = (partition, line, to_sql(thing_of(change.line)), change.mark, micros(change.at))
-        connection.execute(_MARKED, row)
+        connection.execute(_MARKED, MARKS.cells(MarkedLine(change.line, change.mark, change.at), partition))
     if connection.changes():
         writing.transaction.touch((partition,))
 
 
 def marks_of(connection: Connection, partition: int) -> Iterator[MarkedLine]:
     """Yields the marks of a partition, by line."""
-    sql = "SELECT line, mark, at FROM profile_marks WHERE partition = ? ORDER BY line"
-    for line, mark, at in rows(connection, sql, (partition,)):
-        yield MarkedLine(from_sql(line), mark, moment(at))
+    sql = f"SELECT {MARKS.selected()} FROM profile_marks WHERE partition = ? ORDER BY line"
+    yield from map(MARKS.value, rows(connection, sql, (partition,)))
 
 
 def forget_marks(transaction: Transaction, ids: Sequence[str]) -> None:

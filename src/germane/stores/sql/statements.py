@@ -77,8 +77,12 @@ def to_sql(text: str) -> str | bytes:
 
 
 def from_sql(value: str | bytes) -> str:
-    """The inverse of `stored`."""
+    """The inverse of `to_sql`."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def maybe_to_sql(text: str | None) -> str | bytes | None:
+    return None if text is None else to_sql(text)
 
 
 LISTED = "(SELECT value FROM json_each(?))"

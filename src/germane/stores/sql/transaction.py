@@ -17,6 +17,7 @@ from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sql.archive.outlines import write_outlines
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.events.event_table import EVENTS
 from germane.stores.sql.events.sessions import GrowingSession, number_anew
 from germane.stores.sql.listing import VisiblePartition, visible_partitions
 from germane.stores.sql.reading import ScopeReading
@@ -285,7 +286,7 @@ def _embedded_now(pending: Sequence[Pending]) -> tuple[list[Pending], list[Pendi
 # savepoint. A read of a session's events has the batch written first, if it holds events of that session.
 
 
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = EVENTS.insert()
 _TOLD = "INSERT OR IGNORE INTO telling_clauses VALUES (?, ?, ?, ?, ?, ?)"
 _REPLACED = "INSERT OR IGNORE INTO replacements VALUES (?, ?, ?)"
 _UPDATE = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ?, outlined = ? WHERE key = ?"

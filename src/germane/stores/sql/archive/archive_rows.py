@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from germane.compaction.notes import SpanSummary
 from germane.kinds.archive.reads import (
@@ -26,22 +25,62 @@ from germane.kinds.archive.reads import (
 from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of
 from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
 from germane.stores.sql.archive.outlines import complete_outline
+from germane.stores.sql.columns import TEXT, TIME, TUPLE, Column, Derived, Given, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
-from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json, to_sql
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Appliers, ScopeWriting
 
-ARCHIVED = (
-    "SELECT id, session, handle, kind, provider, title, previous, part, messages, created_at, checksum FROM history_archive"
-    " WHERE partition = ?"
+ARCHIVE = Table(
+    "history_archive",
+    KeptEntry,
+    (
+        RowKey(),
+        Column("id"),
+        Given("partition"),
+        Column("session", TEXT),
+        Column("handle", TEXT, field="entry.handle"),
+        Column("kind", field="entry.kind"),
+        Column("provider", TEXT, field="entry.provider"),
+        Column("title", TEXT, field="entry.title"),
+        Column("previous", TEXT, field="entry.previous"),
+        Column("part", field="entry.part"),
+        Column("messages", TUPLE, field="entry.messages"),
+        Derived("checksum", lambda archived: checksum_of(archived.entry.messages)),
+        Column("created_at", TIME),
+    ),
+    parts={"entry": ArchiveEntry},
 )
+archived_of: Callable[[Row], KeptEntry] = ARCHIVE.value
+"""Returns the entry in a row of `ARCHIVED`."""
+ARCHIVED = f"SELECT {ARCHIVE.selected()}, checksum FROM history_archive WHERE partition = ?"
 """The rows that `archived_of` takes."""
-SUMMARY = (
-    "SELECT id, session, covers, ids, text, method, tokens, note, fingerprint, created_at FROM history_summaries"
-    " WHERE partition = ?"
+_PUT_ARCHIVED = ARCHIVE.insert("INSERT OR IGNORE")
+SUMMARIES = Table(
+    "history_summaries",
+    KeptSummary,
+    (
+        RowKey(),
+        Column("id"),
+        Given("partition"),
+        Column("session", TEXT),
+        Column("covers", field="summary.covers"),
+        Column("ids", TUPLE, field="summary.ids"),
+        Column("text", TEXT, field="summary.text"),
+        Column("method", field="summary.method"),
+        Column("tokens", field="summary.tokens"),
+        Column("note", TEXT, field="summary.note"),
+        Column("fingerprint", TEXT),
+        Column("created_at", TIME),
+    ),
+    parts={"summary": SpanSummary},
 )
+summary_of: Callable[[Row], KeptSummary] = SUMMARIES.value
+"""Returns the summary in a row of `SUMMARY`."""
+SUMMARY = f"SELECT {SUMMARIES.selected()} FROM history_summaries WHERE partition = ?"
 """The rows that `summary_of` takes."""
+_PUT_SUMMARY = SUMMARIES.insert("INSERT OR IGNORE")
 _HANDLES = f"SELECT handle FROM history_archive WHERE partition = ? AND session = ? AND handle IN {LISTED}"
 _SURPLUS = (
     "DELETE FROM history_summaries WHERE key IN (SELECT key FROM history_summaries WHERE partition = ? AND session = ?"
@@ -49,35 +88,9 @@ _SURPLUS = (
 )
 
 
-def archived_of(row: Row) -> KeptEntry:
-    """Returns the entry in a row of `ARCHIVED`."""
-    id, session, handle, kind, provider, title, previous, part, messages, created_at, _ = row
-    entry = ArchiveEntry(
-        handle=from_sql(handle),
-        kind=kind,
-        provider=from_sql(provider),
-        title=from_sql(title),
-        messages=tuple(json.loads(messages)),
-        previous=from_sql(previous),
-        part=part,
-    )
-    return KeptEntry(id=id, session=from_sql(session), entry=entry, created_at=moment(created_at))
-
-
 def is_unchanged(row: Row, archived: KeptEntry) -> bool:
     """Whether the messages in a row of `ARCHIVED` are those that were written."""
-    return bool(row[10] == checksum_of(archived.entry.messages))
-
-
-def summary_of(row: Row) -> KeptSummary:
-    """Returns the summary in a row of `SUMMARY`."""
-    id, session, covers, ids, text, method, tokens, note, fingerprint, created_at = row
-    summary = SpanSummary(
-        text=from_sql(text), covers=covers, tokens=tokens, method=method, ids=tuple(json.loads(ids)), note=from_sql(note)
-    )
-    return KeptSummary(
-        id=id, session=from_sql(session), summary=summary, fingerprint=from_sql(fingerprint), created_at=moment(created_at)
-    )
+    return bool(row[-1] == checksum_of(archived.entry.messages))
 
 
 def _entries_by_handle(connection: Connection, own: VisiblePartition, read: EntriesByHandle) -> tuple[KeptEntry, ...]:
@@ -110,51 +123,14 @@ def _summaries_kept(connection: Connection, own: VisiblePartition, read: Summari
 
 
 def _put_archived(writing: ScopeWriting, change: PutArchived) -> None:
-    archived, partition = change.archived, writing.own_id()
-    entry = archived.entry
-    row = (
-        archived.id,
-        partition,
-        to_sql(archived.session),
-        to_sql(entry.handle),
-        entry.kind,
-        to_sql(entry.provider),
-        to_sql(entry.title),
-        to_sql(entry.previous),
-        entry.part,
-        to_json(list(entry.messages)),
-        checksum_of(entry.messages),
-        micros(archived.created_at),
-    )
-    writing.connection.execute(
-        "INSERT OR IGNORE INTO history_archive (id, partition, session, handle, kind, provider, title, previous, part,"
-        " messages, checksum, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
-    )
+    partition = writing.own_id()
+    writing.connection.execute(_PUT_ARCHIVED, ARCHIVE.cells(change.archived, None, partition))
     writing.transaction.touch((partition,))
 
 
 def _put_summary(writing: ScopeWriting, change: PutSummary) -> None:
     connection, kept, partition = writing.connection, change.kept, writing.own_id()
-    summary = kept.summary
-    row = (
-        kept.id,
-        partition,
-        to_sql(kept.session),
-        summary.covers,
-        to_json(list(summary.ids)),
-        to_sql(summary.text),
-        summary.method,
-        summary.tokens,
-        to_sql(summary.note),
-        to_sql(kept.fingerprint),
-        micros(kept.created_at),
-    )
-    connection.execute(
-        "INSERT OR IGNORE INTO history_summaries (id, partition, session, covers, ids, text, method, tokens, note, fingerprint,"
-        " created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        row,
-    )
+    connection.execute(_PUT_SUMMARY, SUMMARIES.cells(kept, None, partition))
     connection.execute(_SURPLUS, (partition, to_sql(kept.session), MAX_SUMMARIES))
     writing.transaction.touch((partition,))
 

@@ -14,42 +14,68 @@ from germane.kinds.blocks.permission import ConsentRequest, Share, effective_per
 from germane.kinds.blocks.schema import Schema, parse_schema
 from germane.kinds.blocks.value import ArchivalEntry, Block, searched_text
 from germane.search.unit import KIND_CODES, describe
+from germane.stores.sql.columns import FLAG, HEX, TEXT, TIME, Codec, Column, Derived, Given, Joined, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, visible_ids
-from germane.stores.sql.statements import first, from_sql, maybe_micros, maybe_moment, micros, moment, rows, to_json, to_sql
+from germane.stores.sql.statements import Row, first, moment, rows, to_json
 from germane.stores.sql.transaction import Transaction
 
-_COLUMNS = (
-    "b.key, b.id, b.partition, b.label, b.description, b.type, b.schema, b.permission, b.max_characters, b.pinned, b.text,"
-    " b.content_hash, b.version, b.created_at, b.updated_at, b.deleted_at, p.agent, p.user"
+_SCHEMAS = 1_024
+
+
+@lru_cache(_SCHEMAS)
+def _schema(written: str) -> Schema:
+    return parse_schema(json.loads(written))
+
+
+BLOCKS = Table(
+    "blocks",
+    Block,
+    (
+        RowKey(),
+        Column("id", fixed=True),
+        Given("partition", fixed=True),
+        Column("label"),
+        Derived("label_key", lambda block: block.label),
+        Column("description", TEXT),
+        Column("type"),
+        Column("schema", Codec(lambda schema: to_json(schema.as_dict()), _schema)),
+        Column("permission"),
+        Column("max_characters", field="limit"),
+        Column("pinned", FLAG),
+        Column("text", TEXT),
+        Column("content_hash", HEX),
+        Column("version"),
+        Column("created_at", TIME, fixed=True),
+        Column("updated_at", TIME),
+        Column("deleted_at", TIME, null=True),
+        Joined("agent", "p.agent"),
+        Joined("user", "p.user", Codec(read=lambda user: user or None)),
+    ),
+    passed=("shared_from", "granted"),
+    unstored=("secrets",),
 )
+_PUT_BLOCK = BLOCKS.upsert("key")
 _OWN = (
-    f"SELECT {_COLUMNS}, NULL, b.partition, NULL FROM blocks b{{2}} JOIN partitions p ON p.id = b.partition"
-    " WHERE b.partition IN {0} AND {1}"
+    f"SELECT {BLOCKS.selected('b')}, b.partition, NULL, b.partition, NULL FROM blocks b{{2}} JOIN partitions p"
+    " ON p.id = b.partition WHERE b.partition IN {0} AND {1}"
 )
 _SHARED = (
-    f"SELECT {_COLUMNS}, s.permission, s.grantee, s.created_at FROM block_shares s JOIN blocks b ON b.key = s.block"
-    " JOIN partitions p ON p.id = b.partition WHERE s.grantee IN {0} AND b.deleted_at IS NULL AND {1}"
+    f"SELECT {BLOCKS.selected('b')}, b.partition, s.permission, s.grantee, s.created_at FROM block_shares s"
+    " JOIN blocks b ON b.key = s.block JOIN partitions p ON p.id = b.partition"
+    " WHERE s.grantee IN {0} AND b.deleted_at IS NULL AND {1}"
 )
+_KEY, _PERMISSION, _AGENT, _USER = map(BLOCKS.place, ("key", "permission", "agent", "user"))
+"""Columns of the rows of `_OWN` and `_SHARED`."""
 ALWAYS_SHOWN = "b.deleted_at IS NULL AND (b.type = 'core' OR (b.type = 'working' AND b.pinned))"
 """The condition for blocks that are in every context; the index `blocks_standing` has it word for word. The planner alone would
 take `blocks_partition`, which has all of the partition's blocks."""
-_PUT_BLOCK = (
-    "INSERT INTO blocks (key, id, partition, label, label_key, description, type, schema, permission, max_characters, pinned,"
-    " text, content_hash, version, created_at, updated_at, deleted_at)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (key) DO UPDATE SET (label, label_key, description, type, schema, permission, max_characters, pinned, text,"
-    " content_hash, version, updated_at, deleted_at) = (excluded.label, excluded.label_key, excluded.description,"
-    " excluded.type, excluded.schema, excluded.permission, excluded.max_characters, excluded.pinned, excluded.text,"
-    " excluded.content_hash, excluded.version, excluded.updated_at, excluded.deleted_at)"
-)
 _HIDE = "UPDATE units_blocks SET kind = ?1, terms = x'', vector = x'', words = 0, revision = ?2 WHERE key = ?3 AND kind <> ?1"
 _LACKING = (
     "b.partition IN {0} AND b.deleted_at IS NULL AND NOT EXISTS"
     " (SELECT 1 FROM units_blocks u WHERE u.key = b.key AND u.kind <> ?)"
 )
 _UNINDEXED = f"b.key IN (SELECT b.key FROM blocks b WHERE {_LACKING} LIMIT ?)"
-_SCHEMAS = 1_024
 _ID = 36
 """Characters of an id."""
 
@@ -113,7 +139,7 @@ def put_block(transaction: Transaction, partition: int, key: int | None, block: 
         if first(connection, "SELECT 1 FROM blocks WHERE id = ?", (block.id,)) is not None:
             raise NotFound("no block {} of this scope's own", block.id)
         key = line
-    connection.execute(_PUT_BLOCK, _row(key, partition, block))
+    connection.execute(_PUT_BLOCK, BLOCKS.cells(block, key, partition))
     if block.type == "archival" and block.deleted_at is None:
         _derive(transaction, partition, key, line, block)
     else:
@@ -172,71 +198,45 @@ def _derive(transaction: Transaction, partition: int, key: int, session: int, bl
     derive_entry(transaction, partition, key, session, entry)
 
 
-def _seen(row: tuple[Any, ...], user: str | None) -> SeenBlock:
-    permission, granted = row[7], row[18]
-    own = row[17] or None
-    block = Block(
-        id=row[1],
-        label=row[3],
-        description=from_sql(row[4]),
-        type=row[5],
-        schema=_schema(row[6]),
-        permission=permission,
-        limit=row[8],
-        pinned=bool(row[9]),
-        text=from_sql(row[10]),
-        content_hash=row[11].hex(),
-        version=row[12],
-        created_at=moment(row[13]),
-        updated_at=moment(row[14]),
-        deleted_at=maybe_moment(row[15]),
-        agent=row[16],
-        user=own,
-        shared_from=None if granted is None else row[16],
+def _seen(row: Row, user: str | None) -> SeenBlock:
+    partition, granted, through, since = row[-4:]
+    permission, agent, own = row[_PERMISSION], row[_AGENT], row[_USER] or None
+    block = BLOCKS.value(
+        row,
+        shared_from=None if granted is None else agent,
         granted="read_only" if own != user else permission if granted is None else effective_permission(granted, permission),
     )
-    return SeenBlock(row[0], row[2], row[19], block, row[20])
-
-
-@lru_cache(_SCHEMAS)
-def _schema(written: str) -> Schema:
-    return parse_schema(json.loads(written))
-
-
-def _row(key: int, partition: int, block: Block) -> tuple[Any, ...]:
-    return (
-        key,
-        block.id,
-        partition,
-        block.label,
-        block.label,
-        to_sql(block.description),
-        block.type,
-        to_json(block.schema.as_dict()),
-        block.permission,
-        block.limit,
-        block.pinned,
-        to_sql(block.text),
-        bytes.fromhex(block.content_hash),
-        block.version,
-        micros(block.created_at),
-        micros(block.updated_at),
-        maybe_micros(block.deleted_at),
-    )
+    return SeenBlock(row[_KEY], partition, through, block, since)
 
 
 # Requests for consent, and shares.
 
 
-_CONSENT = (
-    "SELECT c.id, b.id, b.label, c.asked_of, c.operation, c.needs, c.digest, c.requested_by, c.requested_at, c.expires_at,"
-    " c.state, c.scope, c.until, c.answered_at, c.used_at FROM block_consents c JOIN blocks b ON b.key = c.block"
+CONSENTS = Table(
+    "block_consents",
+    ConsentRequest,
+    (
+        Column("id", fixed=True),
+        Given("block", fixed=True),
+        Joined("block_id", "b.id"),
+        Joined("label", "b.label"),
+        Given("requester", fixed=True),
+        Column("asked_of", fixed=True),
+        Column("operation", fixed=True),
+        Column("needs", fixed=True),
+        Column("digest", fixed=True),
+        Column("requested_by", TEXT, fixed=True),
+        Column("requested_at", TIME, fixed=True),
+        Column("expires_at", TIME, fixed=True),
+        Column("state"),
+        Column("scope"),
+        Column("until", TIME, null=True),
+        Column("answered_at", TIME, null=True),
+        Column("used_at", TIME, null=True),
+    ),
 )
-_PUT_CONSENT = (
-    "INSERT INTO block_consents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-    " (state, scope, until, answered_at, used_at) = (excluded.state, excluded.scope, excluded.until, excluded.answered_at,"
-    " excluded.used_at)"
-)
+_CONSENT = f"SELECT {CONSENTS.selected('c')} FROM block_consents c JOIN blocks b ON b.key = c.block"
+_PUT_CONSENT = CONSENTS.upsert("id")
 _TRIM = (
     "DELETE FROM block_consents WHERE block = ?1 AND id NOT IN"
     " (SELECT id FROM block_consents WHERE block = ?1 ORDER BY requested_at DESC, id DESC LIMIT ?2)"
@@ -252,29 +252,12 @@ _SHARES = (
 def consents(connection: Connection, clause: str, values: tuple[Any, ...], limit: int) -> tuple[ConsentRequest, ...]:
     """Returns the requests `c` on blocks `b` that meet the clause, newest first."""
     sql = f"{_CONSENT} WHERE {clause} ORDER BY c.requested_at DESC, c.id DESC LIMIT ?"
-    return tuple(_request(row) for row in rows(connection, sql, (*values, limit)))
+    return tuple(map(CONSENTS.value, rows(connection, sql, (*values, limit))))
 
 
 def put_consent(connection: Connection, block: int, requester: int, request: ConsentRequest) -> None:
     """Inserts the request or notes its answer; the block's oldest requests beyond 200 are removed."""
-    row = (
-        request.id,
-        block,
-        requester,
-        request.asked_of,
-        request.operation,
-        request.needs,
-        request.digest,
-        to_sql(request.requested_by),
-        micros(request.requested_at),
-        micros(request.expires_at),
-        request.state,
-        request.scope,
-        maybe_micros(request.until),
-        maybe_micros(request.answered_at),
-        maybe_micros(request.used_at),
-    )
-    connection.execute(_PUT_CONSENT, row)
+    connection.execute(_PUT_CONSENT, CONSENTS.cells(request, block, requester))
     connection.execute(_TRIM, (block, _MAX_CONSENTS))
 
 
@@ -285,24 +268,4 @@ def shares_of(connection: Connection, own: VisiblePartition, id: str | None = No
     return tuple(
         Share(block_id=block, label=label, agent=agent, permission=permission, created_at=moment(at))
         for block, label, agent, permission, at in found
-    )
-
-
-def _request(row: tuple[Any, ...]) -> ConsentRequest:
-    return ConsentRequest(
-        id=row[0],
-        block_id=row[1],
-        label=row[2],
-        asked_of=row[3],
-        operation=row[4],
-        needs=row[5],
-        digest=row[6],
-        requested_by=from_sql(row[7]),
-        requested_at=moment(row[8]),
-        expires_at=moment(row[9]),
-        state=row[10],
-        scope=row[11],
-        until=maybe_moment(row[12]),
-        answered_at=maybe_moment(row[13]),
-        used_at=maybe_moment(row[14]),
     )

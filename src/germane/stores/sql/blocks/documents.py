@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from germane.errors import NotFound
 from germane.kinds.blocks.reads import DocumentOf, PutSnapshot, PutVersion, RestoreHistory, StoredDocument, TakeBack
 from germane.kinds.blocks.value import ArchivalEntry, KeptVersion, Version
 from germane.stores.sql.blocks.block_rows import derive_entry
+from germane.stores.sql.columns import DICT, FLAG, HEX, TEXT, TIME, Column, Given, Joined, RowKey, RowOwner, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, owners, visible_ids
 from germane.stores.sql.reading import Reading
-from germane.stores.sql.statements import LISTED, first, from_sql, micros, moment, only, rows, to_json, to_sql
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, micros, moment, only, rows, to_json
 from germane.stores.sql.transaction import Transaction
 
-_INSERT_VERSION = (
-    "INSERT INTO block_versions (block, number, kind, at, by, operation, reason, characters, content_hash, frontiers, delta,"
-    " size, target, span, undone_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+VERSIONS = Table(
+    "block_versions",
+    KeptVersion,
+    (
+        Given("block"),
+        Column("number", field="version.number"),
+        Column("kind", field="version.kind"),
+        Column("at", TIME, field="version.at"),
+        Column("by", TEXT, field="version.by"),
+        Column("operation", field="version.operation"),
+        Column("reason", TEXT, field="version.reason"),
+        Column("characters", field="version.characters"),
+        Column("content_hash", HEX, field="version.content_hash"),
+        Column("frontiers"),
+        Given("delta"),
+        Column("size"),
+        Column("target", field="version.target"),
+        Column("span"),
+        Column("undone_by"),
+        Joined("undone", "undone_by IS NOT NULL", FLAG, field="version.undone"),
+    ),
+    parts={"version": Version},
 )
-_HISTORY = (
-    "SELECT number, kind, at, by, operation, reason, characters, content_hash, frontiers, size, target, span,"
-    " undone_by, delta FROM block_versions WHERE block = ? ORDER BY number"
-)
+_INSERT_VERSION = VERSIONS.insert()
+_HISTORY = f"SELECT {VERSIONS.selected()}, delta FROM block_versions WHERE block = ? ORDER BY number"
 _WAITING = "SELECT count(*), total(size) FROM block_versions WHERE block = ? AND number > ?"
 _DELTAS = "SELECT delta FROM block_versions WHERE block = ? AND number > ? AND delta IS NOT NULL ORDER BY number"
 
@@ -35,7 +51,7 @@ def history_of(
     """Returns the versions that are kept, by number; the last `limit` of them, where one is given. Whom the block was shared
     with at `since`, in microseconds, is given what it was then, without who had made it so and why, and what followed."""
     sql, bound = (_HISTORY, (key,)) if limit is None else (f"{_HISTORY} DESC LIMIT ?", (key, limit))
-    found = [_kept(row) for row in rows(connection, sql, bound)]
+    found = [VERSIONS.value(row) for row in rows(connection, sql, bound)]
     found = found if limit is None else found[::-1]
     if since is None:
         return tuple(found)
@@ -48,7 +64,7 @@ def history_of(
 
 def written_versions(connection: Connection, key: int) -> tuple[tuple[KeptVersion, bytes | None], ...]:
     """Returns the versions that are kept, by number, each with its change where that is kept by itself."""
-    return tuple((_kept(row), row[13]) for row in rows(connection, _HISTORY, (key,)))
+    return tuple((VERSIONS.value(row), row[-1]) for row in rows(connection, _HISTORY, (key,)))
 
 
 def document_of(connection: Connection, key: int, read: DocumentOf) -> StoredDocument:
@@ -101,51 +117,21 @@ def put_snapshot(connection: Connection, key: int, change: PutSnapshot) -> None:
 
 
 def _insert(connection: Connection, key: int, versions: Iterable[tuple[KeptVersion, bytes | None]]) -> None:
-    connection.executemany(_INSERT_VERSION, [_row(key, kept, delta) for kept, delta in versions])
-
-
-def _row(key: int, kept: KeptVersion, delta: bytes | None) -> tuple[Any, ...]:
-    version = kept.version
-    return (
-        key,
-        version.number,
-        version.kind,
-        micros(version.at),
-        to_sql(version.by),
-        version.operation,
-        to_sql(version.reason),
-        version.characters,
-        bytes.fromhex(version.content_hash),
-        kept.frontiers,
-        delta,
-        kept.size,
-        version.target,
-        kept.span,
-        kept.undone_by,
-    )
-
-
-def _kept(row: tuple[Any, ...]) -> KeptVersion:
-    number, kind, at, by, operation, reason, characters, content_hash, frontiers, size, target, span, undone_by, _ = row
-    version = Version(
-        number=number,
-        kind=kind,
-        at=moment(at),
-        by=from_sql(by),
-        operation=operation,
-        reason=from_sql(reason),
-        characters=characters,
-        content_hash=content_hash.hex(),
-        target=target,
-        undone=undone_by is not None,
-    )
-    return KeptVersion(version=version, frontiers=frontiers, size=size, span=span, undone_by=undone_by)
+    connection.executemany(_INSERT_VERSION, [VERSIONS.cells(kept, key, delta) for kept, delta in versions])
 
 
 # Entries: archival entries as rows, and what a search of them found.
 
 
-ENTRY = "SELECT key, id, partition, text, metadata, created_at FROM archival_entries"
+ENTRIES = Table(
+    "archival_entries",
+    ArchivalEntry,
+    (RowKey(), Column("id"), RowOwner(), Column("text", TEXT), Column("metadata", DICT), Column("created_at", TIME)),
+    unstored=("label", "version", "type", "secrets"),
+)
+entry_of: Callable[[Row, Mapping[int, str | None]], ArchivalEntry] = ENTRIES.value
+"""Returns the entry in a row of `ENTRY`; `users` maps partition ids to users."""
+ENTRY = f"SELECT {ENTRIES.selected()} FROM archival_entries"
 """The rows that `entry_of` takes."""
 _BLOCK = "SELECT key, id, partition, text, created_at, label, version, type FROM blocks b WHERE deleted_at IS NULL"
 _NOT_HIDDEN = (
@@ -153,20 +139,15 @@ _NOT_HIDDEN = (
     " AND o.label_key = b.label_key AND o.deleted_at IS NULL)"
 )
 """A block of the user's own hides the agent-wide one with its label."""
-_INSERT_ENTRY = "INSERT INTO archival_entries VALUES (?, ?, ?, ?, ?, ?)"
-
-
-def entry_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> ArchivalEntry:
-    """Returns the entry in a row of `ENTRY`; `users` maps partition ids to users."""
-    metadata = json.loads(row[4])
-    return ArchivalEntry(id=row[1], text=from_sql(row[3]), metadata=metadata, user=users[row[2]], created_at=moment(row[5]))
+_INSERT_ENTRY = ENTRIES.insert()
 
 
 def entries_of(connection: Connection, visible: tuple[VisiblePartition, ...], ids: Sequence[str]) -> list[ArchivalEntry]:
     """Returns the entries with these ids in the partitions, in the order of the ids."""
     sql = f"{ENTRY} WHERE id IN {LISTED} AND +partition IN {in_clause(visible)}"
     users = owners(visible)
-    found = {row[1]: entry_of(row, users) for row in rows(connection, sql, (to_json(list(ids)),))}
+    entries = [entry_of(row, users) for row in rows(connection, sql, (to_json(list(ids)),))]
+    found = {entry.id: entry for entry in entries}
     return [found[id] for id in dict.fromkeys(ids) if id in found]
 
 
@@ -176,8 +157,7 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
     if first(connection, "SELECT 1 FROM archival_entries WHERE id = ?", (entry.id,)) is not None:
         raise NotFound("entry {} can't be stored: its id is taken", entry.id)
     (key,) = transaction.keys("blocks", 1)
-    row = (key, entry.id, partition, to_sql(entry.text), to_json(entry.metadata), micros(entry.created_at))
-    connection.execute(_INSERT_ENTRY, row)
+    connection.execute(_INSERT_ENTRY, ENTRIES.cells(entry, key, partition))
     derive_entry(transaction, partition, key, key, entry)
     transaction.touch((partition,))
 

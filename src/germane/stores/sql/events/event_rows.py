@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,35 +19,19 @@ from germane.kinds.events.reads import (
     SessionTail,
 )
 from germane.kinds.events.value import Event, EventHead, ReplacementLink, Session
-from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analyse_parts, describe, parts
+from germane.search.unit import Analysis, Unit, analyse_parts, describe, parts
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.events.event_table import EVENTS, select_events
 from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.search.units import passage
-from germane.stores.sql.statements import (
-    LISTED,
-    first,
-    from_json,
-    from_sql,
-    micros,
-    moment,
-    provenance_of,
-    sensitivity_of,
-    to_json,
-    to_sql,
-    written_provenance,
-)
+from germane.stores.sql.statements import LISTED, Row, first, from_json, from_sql, moment, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 from germane.types.candidate import LONG_TEXT, Outdated
 
 # Replacement rows: which messages make earlier ones outdated, or may, and what a request reads of them beside a
-# message.
+# message. What a message replaces is read with its row.
 
 
-REPLACES = (
-    "(SELECT json_group_array(json_array(r.older, r.ends)) FROM"
-    " (SELECT older, ends FROM replacements WHERE newer = e.key ORDER BY older) r)"
-)
-"""The earlier messages that the event `e` makes outdated, or may."""
 OUTDATED = (
     "(SELECT json_group_array(json_array(since, about, ends, by)) FROM ("
     " SELECT m.valid_to AS since, m.fact_key AS about, 1 AS ends,"
@@ -69,11 +53,6 @@ _PUT = (
 
 _MAX_POSSIBLE = 3
 """Messages that only may have made another one outdated and are known of it: somebody may say the opposite every day."""
-
-
-def replaced_in(text: str) -> tuple[ReplacementLink, ...]:
-    """Reads `REPLACES`."""
-    return tuple(ReplacementLink(id, bool(ends)) for id, ends in json.loads(text)) if text != "[]" else ()
 
 
 def with_outdated(event: Event, text: str) -> Event:
@@ -127,19 +106,16 @@ def newer_ids(events: Iterable[Event], known: Mapping[str, Event], best: Collect
     )
 
 
-EVENT = (
-    "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
-    " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance,"
-    f" e.outcome, e.task, {REPLACES}"
-    " FROM events e JOIN sessions s ON s.key = e.session"
-)
+EVENT = select_events()
 """The rows that `event_of` takes."""
-BRIEF = (
-    EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG_TEXT} THEN e.text END,")
-    .replace("e.raw,", "NULL,")
-    .replace(REPLACES, f"'[]', octet_length(e.text), {OUTDATED}")
+BRIEF = select_events(
+    f", octet_length(e.text), {OUTDATED}",
+    text=f"CASE WHEN octet_length(e.text) <= {LONG_TEXT} THEN e.text END",
+    raw="NULL",
+    replaces="'[]'",
 )
 """The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
+_KEY, _TEXT = EVENTS.place("key"), EVENTS.place("text")
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
 _NEWER = 3
 """How often in a row what replaced a message may have been replaced."""
@@ -147,31 +123,8 @@ _MAX_POSITION = 1 << 62
 """Larger than every position."""
 
 
-def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
-    """Returns the event in a row that begins as one of `EVENT`; `users` maps partition ids to users."""
-    session, message_id = from_sql(row[4]), None if row[11] is None else from_sql(row[11])
-    return Event(
-        id=row[2],
-        type=from_sql(row[3]),
-        user=users[row[1]],
-        session=session,
-        position=row[5],
-        text=from_sql(row[6]),
-        created_at=moment(row[7]),
-        recorded_at=moment(row[8]),
-        role=row[9],
-        name=from_sql(row[10]),
-        message_id=message_id,
-        sensitivity=sensitivity_of(row[12]),
-        content_hash=row[13],
-        session_started_at=moment(row[14]),
-        session_number=row[15],
-        raw=from_json(row[16]),
-        provenance=provenance_of(row[17], session=session, message_id=message_id),
-        outcome=from_sql(row[18]),
-        task=None if row[19] is None else from_sql(row[19]),
-        replaces=replaced_in(row[20]),
-    )
+event_of: Callable[[Row, Mapping[int, str | None]], Event] = EVENTS.value
+"""Returns the event in a row that begins as one of `EVENT`; `users` maps partition ids to users."""
 
 
 def brief_of(
@@ -181,12 +134,12 @@ def brief_of(
     place: tuple[int, int] | None = None,
 ) -> Event:
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
-    key, size, outdated = row[0], row[21], row[22]
-    if row[6] is not None:
+    size, outdated = row[-2], row[-1]
+    if row[_TEXT] is not None:
         event = event_of(row, users)
     else:
-        found = passage(connection, key, size, place)
-        event = event_of((*row[:6], "", *row[7:]), users)._replace(text=found.text, passage=found.passage)
+        found = passage(connection, row[_KEY], size, place)
+        event = event_of((*row[:_TEXT], found.text, *row[_TEXT + 1 :]), users)._replace(passage=found.passage)
     return with_outdated(event, outdated)
 
 
@@ -289,7 +242,7 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             speaker = (partition, event.name, found[0][0].speaker) if event.name else None
             told = told_by(event) if change.telling is None else change.telling
             clauses = [(key, one.start, one.end, partition, one.rule, one.matters) for one in told]
-            batch.add(_row(key, partition, number, event), speaker, clauses)
+            batch.add(EVENTS.cells(event, key, partition, number), speaker, clauses)
             batch.replace([(one.id, key, one.ends) for one in event.replaces])
             units += found
     transaction.derive("events", partition, units)
@@ -300,29 +253,6 @@ def reserve_positions(transaction: Transaction, partition: int, change: ReserveP
     transaction.write_events()
     sql = "UPDATE sessions SET next = ? WHERE partition = ? AND id = ? AND next < ?"
     transaction.connection.execute(sql, (change.next, partition, to_sql(change.session), change.next))
-
-
-def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...]:
-    return (
-        key,
-        event.id,
-        partition,
-        session,
-        event.position,
-        to_sql(event.type),
-        event.role,
-        to_sql(event.name),
-        to_sql(event.text),
-        None if event.message_id is None else to_sql(event.message_id),
-        micros(event.created_at),
-        micros(event.recorded_at),
-        SENSITIVITY_CODES[event.sensitivity],
-        event.content_hash,
-        to_json(event.raw) if event.raw else None,
-        written_provenance(event.provenance, session=event.session, message_id=event.message_id),
-        to_sql(event.outcome),
-        None if event.task is None else to_sql(event.task),
-    )
 
 
 def units_of(key: int, session: int, event: Event, analysis: Sequence[Analysis] | None = None) -> list[tuple[Unit, str]]:

@@ -35,6 +35,7 @@ from germane.kinds.events.reads import (
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
 from germane.stores.sql.events import event_rows
 from germane.stores.sql.events.event_rows import BRIEF, EVENT, brief_of, event_of, session_of, with_newer
+from germane.stores.sql.events.event_table import EVENTS
 from germane.stores.sql.events.sessions import latest_sessions
 from germane.stores.sql.events.typed_events import events_named, highlights_of, latest_typed, positions_taken, typed_position
 from germane.stores.sql.listing import (
@@ -82,7 +83,8 @@ def _seen(reading: ScopeReading, read: SeenEvents) -> tuple[Event, ...]:
     visible = reading.visible
     sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN {LISTED}"
     users = owners(visible)
-    found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(read.ids),))}
+    events = [event_of(row, users) for row in rows(reading.connection, sql, (to_json(read.ids),))]
+    found = {event.id: event for event in events}
     return tuple(found[id] for id in dict.fromkeys(read.ids) if id in found)
 
 
@@ -161,7 +163,7 @@ _MAX_SORTED = 256
 session are looked at in the order of time."""
 _TYPED_BY_TIME = " AND +e.position < 0"
 _SESSION = "partition, id, number, started_at, last_at, length, key"
-_KEY, _CREATED = 0, 7
+_KEY, _CREATED = EVENTS.place("key"), EVENTS.place("created_at")
 """Columns of the rows of `EVENT` and `BRIEF`."""
 
 

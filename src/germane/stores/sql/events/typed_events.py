@@ -10,6 +10,7 @@ from germane.kinds.events.reads import EventsNamed, LatestTyped, PositionsTaken,
 from germane.kinds.events.value import Event
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import BRIEF, EVENT, brief_of, event_of
+from germane.stores.sql.events.event_table import select_events
 from germane.stores.sql.events.sessions import latest_sessions
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.stores.sql.statements import LISTED, first, from_sql, micros, rows, to_json, to_sql
@@ -22,10 +23,10 @@ _MAX_LATEST = 256
 _HEAD, _TAIL = 8_192, 4_096
 """Characters of the beginning and the end of a long text that `latest_typed` reads."""
 _LONG_TEXT = f"typeof(e.text) = 'text' AND length(e.text) > {_HEAD + _TAIL}"
-_SHORTENED = EVENT.replace(
-    "e.text,",
-    f"CASE WHEN {_LONG_TEXT} THEN substr(e.text, 1, {_HEAD}) || char(10) || substr(e.text, -{_TAIL}) ELSE e.text END,",
-).replace("e.raw,", f"CASE WHEN octet_length(e.raw) <= {_HEAD} THEN e.raw END,")
+_SHORTENED = select_events(
+    text=f"CASE WHEN {_LONG_TEXT} THEN substr(e.text, 1, {_HEAD}) || char(10) || substr(e.text, -{_TAIL}) ELSE e.text END",
+    raw=f"CASE WHEN octet_length(e.raw) <= {_HEAD} THEN e.raw END",
+)
 """The rows that `event_of` takes, with long texts cut and without long contents."""
 
 

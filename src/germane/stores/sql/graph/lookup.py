@@ -9,19 +9,32 @@ from datetime import datetime
 from math import log2
 from typing import Any
 
+from germane.kinds.graph.aliases import name_key
 from germane.kinds.graph.statement import EntityStatement
 from germane.kinds.graph.traversal import Edge
 from germane.kinds.graph.value import SALIENCE_HALF_LIFE, Entity, Pattern, Relation
 from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sql.columns import (
+    DICT,
+    SENSITIVITY,
+    TEXT,
+    TIME,
+    TUPLE,
+    Codec,
+    Column,
+    Derived,
+    Given,
+    Joined,
+    RowKey,
+    RowOwner,
+    Table,
+)
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
 from germane.stores.sql.statements import (
     LISTED,
     Row,
-    from_sql,
-    maybe_moment,
     micros,
-    moment,
     rows,
     sensitivity_of,
     to_json,
@@ -29,65 +42,8 @@ from germane.stores.sql.statements import (
 )
 from germane.types.query import Filters
 
-ENTITY = (
-    "SELECT n.key, n.partition, n.id, n.type, n.name, n.aliases, n.properties, n.salience, n.salient_at, n.mentions,"
-    " n.sensitivity, n.created_at, n.updated_at, n.name_key FROM entities n"
-)
-"""The rows that `entity_of` takes."""
-_REFS = (
-    "(SELECT json_group_array(id) FROM (SELECT coalesce(e.id, m.id, a.id) AS id FROM relation_refs x"
-    " LEFT JOIN events e ON x.domain = 'events' AND e.key = x.thing"
-    " LEFT JOIN memories m ON x.domain = 'memories' AND m.key = x.thing"
-    " LEFT JOIN archival_entries a ON x.domain = 'blocks' AND a.key = x.thing"
-    " WHERE x.relation = r.key ORDER BY x.thing DESC LIMIT 100))"
-)
-RELATION = (
-    "SELECT r.key, r.partition, r.id, s.id, r.type, t.id, r.weight, r.confidence, r.properties, r.valid_from, r.valid_to,"
-    f" r.sensitivity, r.created_at, r.updated_at, {_REFS}"
-    " FROM relations r JOIN entities s ON s.key = r.source JOIN entities t ON t.key = r.target"
-)
-"""The rows that `relation_of` takes."""
-PATTERN = (
-    "SELECT p.key, p.partition, p.id, p.action, p.keywords, p.intent, p.entity_types, p.successes, p.applications,"
-    " p.sensitivity, p.created_at, p.updated_at FROM patterns p"
-)
-"""The rows that `pattern_of` takes."""
 _HALF_LIFE = SALIENCE_HALF_LIFE * 86_400 * 1_000_000
 _MIN_SALIENCE = 1e-9
-
-
-def entity_of(row: Row, users: Mapping[int, str | None]) -> Entity:
-    return Entity(
-        id=row[2],
-        type=from_sql(row[3]),
-        name=from_sql(row[4]),
-        user=users[row[1]],
-        aliases=() if row[5] == "[]" else tuple(json.loads(row[5])),
-        properties={} if row[6] == "{}" else json.loads(row[6]),
-        salience=row[7],
-        salient_at=moment(row[8]),
-        mentions=row[9],
-        sensitivity=sensitivity_of(row[10]),
-        created_at=moment(row[11]),
-        updated_at=moment(row[12]),
-    )
-
-
-def entity_row(entity: Entity, key: str) -> tuple[Any, ...]:
-    """Returns what changes of an entity's row; `key` is that of its name."""
-    return (
-        to_sql(entity.type),
-        to_sql(entity.name),
-        to_sql(key),
-        to_json(entity.aliases),
-        to_json(entity.properties),
-        entity.salience,
-        micros(entity.salient_at),
-        rank(entity),
-        SENSITIVITY_CODES[entity.sensitivity],
-        micros(entity.created_at),
-        micros(entity.updated_at),
-    )
 
 
 def rank(entity: Entity) -> float:
@@ -95,39 +51,99 @@ def rank(entity: Entity) -> float:
     return log2(max(entity.salience, _MIN_SALIENCE)) + micros(entity.salient_at) / _HALF_LIFE
 
 
-def relation_of(row: Row, users: Mapping[int, str | None]) -> Relation:
-    return Relation(
-        id=row[2],
-        source=row[3],
-        type=from_sql(row[4]),
-        target=row[5],
-        user=users[row[1]],
-        weight=row[6],
-        confidence=row[7],
-        properties={} if row[8] == "{}" else json.loads(row[8]),
-        valid_from=moment(row[9]),
-        valid_to=maybe_moment(row[10]),
-        sensitivity=sensitivity_of(row[11]),
-        created_at=moment(row[12]),
-        updated_at=moment(row[13]),
-        refs=() if row[14] == "[]" else tuple(reversed(json.loads(row[14]))),
-    )
+def stored_name_key(entity: Entity) -> str | bytes:
+    """Returns the cell of the key that lists are sorted by."""
+    return to_sql(name_key(entity.name))
 
 
-def pattern_of(row: Row, users: Mapping[int, str | None]) -> Pattern:
-    return Pattern(
-        id=row[2],
-        action=from_sql(row[3]),
-        keywords=tuple(json.loads(row[4])),
-        intent=None if row[5] is None else from_sql(row[5]),
-        entity_types=tuple(json.loads(row[6])),
-        user=users[row[1]],
-        successes=row[7],
-        applications=row[8],
-        sensitivity=sensitivity_of(row[9]),
-        created_at=moment(row[10]),
-        updated_at=moment(row[11]),
-    )
+ENTITIES = Table(
+    "entities",
+    Entity,
+    (
+        RowKey(),
+        RowOwner(),
+        Column("id", fixed=True),
+        Column("type", TEXT),
+        Column("name", TEXT),
+        Derived("name_key", stored_name_key),
+        Column("aliases", TUPLE),
+        Column("properties", DICT),
+        Column("salience"),
+        Column("salient_at", TIME),
+        Derived("rank", rank),
+        Given("mentions", field="mentions"),
+        Given("stated"),
+        Column("sensitivity", SENSITIVITY),
+        Column("created_at", TIME),
+        Column("updated_at", TIME),
+    ),
+)
+entity_of: Callable[[Row, Mapping[int, str | None]], Entity] = ENTITIES.value
+"""Returns the entity in a row that begins as one of `ENTITY`; `users` maps partition ids to users."""
+ENTITY = f"SELECT {ENTITIES.selected('n')}, n.name_key FROM entities n"
+"""The rows that `entity_of` takes, with the key of the name."""
+_ID = ENTITIES.place("id")
+_REFS = (
+    "(SELECT json_group_array(id) FROM (SELECT coalesce(e.id, m.id, a.id) AS id FROM relation_refs x"
+    " LEFT JOIN events e ON x.domain = 'events' AND e.key = x.thing"
+    " LEFT JOIN memories m ON x.domain = 'memories' AND m.key = x.thing"
+    " LEFT JOIN archival_entries a ON x.domain = 'blocks' AND a.key = x.thing"
+    " WHERE x.relation = r.key ORDER BY x.thing DESC LIMIT 100))"
+)
+RELATIONS = Table(
+    "relations",
+    Relation,
+    (
+        RowKey(),
+        RowOwner(),
+        Column("id", fixed=True),
+        Given("source", fixed=True),
+        Column("type", TEXT, fixed=True),
+        Given("target", fixed=True),
+        Joined("source_id", "s.id", field="source"),
+        Joined("target_id", "t.id", field="target"),
+        Column("weight"),
+        Column("confidence"),
+        Derived("strength", lambda relation: relation.weight * relation.confidence),
+        Column("properties", DICT),
+        Column("valid_from", TIME),
+        Column("valid_to", TIME, null=True),
+        Given("ended_by"),
+        Given("stated"),
+        Column("sensitivity", SENSITIVITY),
+        Column("created_at", TIME),
+        Column("updated_at", TIME),
+        Joined("refs", _REFS, Codec(read=lambda text: () if text == "[]" else tuple(reversed(json.loads(text))))),
+    ),
+)
+relation_of: Callable[[Row, Mapping[int, str | None]], Relation] = RELATIONS.value
+"""Returns the relation in a row of `RELATION`; `users` maps partition ids to users."""
+RELATION = (
+    f"SELECT {RELATIONS.selected('r')} FROM relations r JOIN entities s ON s.key = r.source JOIN entities t ON t.key = r.target"
+)
+"""The rows that `relation_of` takes."""
+PATTERNS = Table(
+    "patterns",
+    Pattern,
+    (
+        RowKey(),
+        RowOwner(),
+        Column("id", fixed=True),
+        Column("action", TEXT),
+        Column("keywords", TUPLE),
+        Column("intent", TEXT, null=True),
+        Column("entity_types", TUPLE),
+        Column("successes"),
+        Column("applications"),
+        Column("sensitivity", SENSITIVITY),
+        Column("created_at", TIME),
+        Column("updated_at", TIME),
+    ),
+)
+pattern_of: Callable[[Row, Mapping[int, str | None]], Pattern] = PATTERNS.value
+"""Returns the pattern in a row of `PATTERN`; `users` maps partition ids to users."""
+PATTERN = f"SELECT {PATTERNS.selected('p')} FROM patterns p"
+"""The rows that `pattern_of` takes."""
 
 
 def written_said(said: EntityStatement) -> str:
@@ -204,7 +220,7 @@ def entities_named(
     found = dict[str, Entity]()
     for key in _used(connection, visible, keys):
         for row in rows(connection, sql, (*visible_ids(visible), key, *values, limit)):
-            found.setdefault(row[2], entity_of(row, owners(visible)))
+            found.setdefault(row[_ID], entity_of(row, owners(visible)))
         if len(found) >= limit:
             break
     return tuple(found.values())[:limit]

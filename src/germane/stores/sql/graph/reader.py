@@ -23,6 +23,7 @@ from germane.kinds.graph.traversal import MAX_DEPTH, MAX_READ, chain, run_walk, 
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.lookup import (
+    ENTITIES,
     ENTITY,
     all_edges,
     directed_edges,
@@ -45,14 +46,14 @@ _THING_IDS = (
     " WHEN 'memories' THEN (SELECT id FROM memories WHERE key = m.thing)"
     " ELSE (SELECT id FROM archival_entries WHERE key = m.thing) END, '')"
 )
-_ID, _NAME = 2, 13
+_ID, _NAME = ENTITIES.place("id"), -1
 """Columns of the rows of `ENTITY`."""
 _DOMAINS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
 
 
 def _entities(connection: Connection, visible: tuple[VisiblePartition, ...], read: SeenEntities) -> tuple[Entity, ...]:
     sql = f"{ENTITY} WHERE n.id IN {LISTED} AND +n.partition IN {in_clause(visible)}"
-    found = {row[2]: entity_of(row, owners(visible)) for row in rows(connection, sql, (to_json(list(read.ids)),))}
+    found = {row[_ID]: entity_of(row, owners(visible)) for row in rows(connection, sql, (to_json(list(read.ids)),))}
     return tuple(found[id] for id in dict.fromkeys(read.ids) if id in found)
 
 

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from germane.errors import InvalidInput
-from germane.kinds.graph.aliases import name_key
 from germane.kinds.graph.reads import MergeEntities
 from germane.kinds.graph.statement import keys_of, merge_statements, rewritten
 from germane.kinds.graph.value import Entity
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.graph.lookup import entities_by_key, entity_row, said_of, written_said
+from germane.stores.sql.graph.lookup import ENTITIES, entities_by_key, said_of, written_said
 from germane.stores.sql.graph.writing import own_key, write_names
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.statements import LISTED, Row, micros, moment, only, rows, to_json, to_sql
 from germane.stores.sql.tasks.task_rows import drop_pointers
 from germane.stores.sql.transaction import Transaction
 
+_REBUILD = ENTITIES.update("key")
 _REOPEN = (
     "UPDATE relations SET (valid_to, ended_by) = (SELECT o.valid_from, o.id FROM relations o WHERE o.source = relations.source"
     " AND o.type = relations.type AND o.target <> relations.target AND o.valid_from > relations.valid_from"
@@ -89,11 +89,7 @@ def rebuild_entity(transaction: Transaction, partition: int, key: int) -> None:
     told = [said for (said,) in rows(connection, "SELECT said FROM mentions WHERE entity = ? ORDER BY at, thing", (key,))]
     said = merge_statements(map(said_of, [*told, *([] if stated is None else [stated])]))
     new = rewritten(entity, said, _now(transaction))
-    sql = (
-        "UPDATE entities SET (type, name, name_key, aliases, properties, salience, salient_at, rank, sensitivity, created_at,"
-        " updated_at) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), mentions = ? WHERE key = ?"
-    )
-    connection.execute(sql, (*entity_row(new, name_key(new.name)), len(told), key))
+    connection.execute(_REBUILD, ENTITIES.cells(new, key, partition, mentions=len(told), stated=stated))
     write_names(connection, partition, key, keys_of(new))
     if new is entity:
         return

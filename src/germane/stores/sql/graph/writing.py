@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from germane.errors import Conflict, NotFound
-from germane.kinds.graph.aliases import name_key
 from germane.kinds.graph.reads import (
     CountPattern,
     EndRelation,
@@ -17,55 +16,52 @@ from germane.kinds.graph.reads import (
 )
 from germane.kinds.graph.statement import EntityStatement, merge_statements
 from germane.kinds.graph.value import Pattern
-from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.graph.lookup import PATTERN, entity_row, pattern_of, said_of, sensitivity_codes, written_said
+from germane.stores.sql.graph.lookup import (
+    ENTITIES,
+    PATTERN,
+    PATTERNS,
+    RELATIONS,
+    pattern_of,
+    said_of,
+    sensitivity_codes,
+    stored_name_key,
+    written_said,
+)
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, owners, visible_ids
-from germane.stores.sql.statements import LISTED, first, maybe_micros, micros, only, rows, to_json, to_sql
+from germane.stores.sql.statements import LISTED, first, micros, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
 
-_INSERT = (
-    "INSERT INTO entities (type, name, name_key, aliases, properties, salience, salient_at, rank, sensitivity, created_at,"
-    " updated_at, id, partition, mentions, stated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)"
-)
-_UPDATE = (
-    "UPDATE entities SET type = ?, name = ?, name_key = ?, aliases = ?, properties = ?, salience = ?, salient_at = ?, rank = ?,"
-    " sensitivity = ?, created_at = ?, updated_at = ?, stated = ? WHERE key = ?"
-)
-_UPDATE_USED = _UPDATE.replace("type = ?, name = ?, name_key = ?, ", "")
+_INSERT = ENTITIES.insert()
+_UPDATE = ENTITIES.update("key", keep=("mentions",))
+_UPDATE_USED = ENTITIES.update("key", keep=("mentions", "type", "name", "name_key"))
 """Of an entity whose type and name stay: the index of the names isn't written."""
 _MENTION = "INSERT OR IGNORE INTO mentions SELECT ?, ?, key, ?, ? FROM entities WHERE id = ? AND partition = ?"
 _COUNT = "UPDATE entities SET mentions = mentions + 1 WHERE id = ? AND partition = ?"
-_RELATION = (
-    "INSERT INTO relations (weight, confidence, strength, properties, valid_from, valid_to, ended_by, sensitivity, stated,"
-    " created_at, updated_at, source, type, target, id, partition) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_REPLACED = (
-    "UPDATE relations SET weight = ?, confidence = ?, strength = ?, properties = ?, valid_from = ?, valid_to = ?,"
-    " ended_by = coalesce(?, ended_by), sensitivity = ?, stated = ?, created_at = ?, updated_at = ? WHERE key = ?"
-)
+_INSERT_RELATION = RELATIONS.insert()
+_UPDATE_RELATION = RELATIONS.update("key")
+_INSERT_PATTERN = PATTERNS.insert()
+_UPDATE_PATTERN = PATTERNS.update("key")
 _THINGS = {"events": "events", "memories": "memories", "blocks": "archival_entries"}
 
 
 def put_entity(transaction: Transaction, partition: int, change: PutEntity) -> None:
     """Raises `NotFound` where another partition has an entity with this id."""
     entity, connection = change.entity, transaction.connection
-    row = entity_row(entity, name_key(entity.name))
     sql = "SELECT key, partition, stated, type, name, name_key FROM entities WHERE id = ?"
     held = first(connection, sql, (entity.id,))
     if held is None:
         stated = None if change.stated is None else written_said(change.stated)
-        connection.execute(_INSERT, (*row, entity.id, partition, stated))
-        write_names(connection, partition, connection.last_insert_rowid(), change.keys)
+        connection.execute(_INSERT, ENTITIES.cells(entity, None, partition, mentions=0, stated=stated))
+        key = connection.last_insert_rowid()
     else:
+        key = held[0]
         if held[1] != partition:
             raise NotFound("no entity {} of this scope's own", entity.id)
-        last = (_stated(held[2], change.stated), held[0])
-        if row[:3] == held[3:]:
-            connection.execute(_UPDATE_USED, (*row[3:], *last))
-        else:
-            connection.execute(_UPDATE, (*row, *last))
-        write_names(connection, partition, held[0], change.keys)
+        named_as_before = held[3:] == (to_sql(entity.type), to_sql(entity.name), stored_name_key(entity))
+        cells = ENTITIES.cells(entity, key, partition, mentions=None, stated=_stated(held[2], change.stated))
+        connection.execute(_UPDATE_USED if named_as_before else _UPDATE, cells)
+    write_names(connection, partition, key, change.keys)
     transaction.touch((partition,))
 
 
@@ -101,28 +97,26 @@ def put_relation(transaction: Transaction, partition: int, change: PutRelation) 
     """Raises `NotFound` where an entity or a ref isn't the partition's own, and `Conflict` where another relation of these
     entities and this type has no end."""
     relation, connection = change.relation, transaction.connection
-    held = first(connection, "SELECT key, partition, stated FROM relations WHERE id = ?", (relation.id,))
+    held = first(connection, "SELECT key, partition, stated, ended_by FROM relations WHERE id = ?", (relation.id,))
     if held is not None and held[1] != partition:
         raise NotFound("no relation {} of this scope's own", relation.id)
-    ends = tuple(own_key(connection, partition, "entities", id) for id in (relation.source, relation.target))
-    triple = (ends[0], to_sql(relation.type), ends[1])
+    source, target = (own_key(connection, partition, "entities", id) for id in (relation.source, relation.target))
     if relation.valid_to is None:
         sql = "SELECT id FROM relations WHERE source = ? AND type = ? AND target = ? AND valid_to IS NULL AND id <> ?"
-        if (other := first(connection, sql, (*triple, relation.id))) is not None:
+        if (other := first(connection, sql, (source, to_sql(relation.type), target, relation.id))) is not None:
             raise Conflict(f"relation {other[0]} says the same and has no end")
-    row = (
-        *(relation.weight, relation.confidence, relation.weight * relation.confidence, to_json(relation.properties)),
-        *(micros(relation.valid_from), maybe_micros(relation.valid_to), change.ended_by),
-        SENSITIVITY_CODES[relation.sensitivity],
-        _stated(None if held is None else held[2], change.stated),
-        *(micros(relation.created_at), micros(relation.updated_at)),
+    key, _, stated, ended_by = (None, None, None, None) if held is None else held
+    cells = RELATIONS.cells(
+        relation,
+        key,
+        partition,
+        source=source,
+        target=target,
+        ended_by=ended_by if change.ended_by is None else change.ended_by,
+        stated=_stated(stated, change.stated),
     )
-    if held is None:
-        connection.execute(_RELATION, (*row, *triple, relation.id, partition))
-        key = connection.last_insert_rowid()
-    else:
-        key = held[0]
-        connection.execute(_REPLACED, (*row, key))
+    connection.execute(_INSERT_RELATION if key is None else _UPDATE_RELATION, cells)
+    key = connection.last_insert_rowid() if key is None else key
     put_refs(transaction, partition, "relation", key, relation.refs, written_said(change.said))
     transaction.touch((partition,))
 
@@ -174,31 +168,18 @@ def _stated(held: str | None, new: EntityStatement | None) -> str | None:
 # Patterns: written, counted, and found by what they apply to.
 
 
-_COLUMNS = "action, keywords, intent, entity_types, successes, applications, sensitivity, created_at, updated_at"
-_MARKS = ", ".join("?" * 9)
-
-
 def put_pattern(transaction: Transaction, partition: int, change: PutPattern) -> None:
     """Raises `NotFound` where another partition has a pattern with this id, or where a ref isn't the partition's own."""
     pattern, connection = change.pattern, transaction.connection
-    row = (
-        to_sql(pattern.action),
-        to_json(pattern.keywords),
-        None if pattern.intent is None else to_sql(pattern.intent),
-        to_json(pattern.entity_types),
-        *(pattern.successes, pattern.applications, SENSITIVITY_CODES[pattern.sensitivity]),
-        *(micros(pattern.created_at), micros(pattern.updated_at)),
-    )
     held = first(connection, "SELECT key, partition FROM patterns WHERE id = ?", (pattern.id,))
     if held is None:
-        sql = f"INSERT INTO patterns ({_COLUMNS}, id, partition) VALUES ({_MARKS}, ?, ?)"
-        connection.execute(sql, (*row, pattern.id, partition))
+        connection.execute(_INSERT_PATTERN, PATTERNS.cells(pattern, None, partition))
         key = connection.last_insert_rowid()
     else:
         key = held[0]
         if held[1] != partition:
             raise NotFound("no pattern {} of this scope's own", pattern.id)
-        connection.execute(f"UPDATE patterns SET ({_COLUMNS}) = ({_MARKS}) WHERE key = ?", (*row, key))
+        connection.execute(_UPDATE_PATTERN, PATTERNS.cells(pattern, key, partition))
         connection.execute("DELETE FROM pattern_words WHERE pattern = ?", (key,))
     words = [(partition, to_sql(word), key) for word in dict.fromkeys(pattern.keywords or ("",))]
     connection.executemany("INSERT INTO pattern_words VALUES (?, ?, ?)", words)

@@ -26,7 +26,8 @@ from germane.extraction.llm.queue import (
 )
 from germane.kinds.events.value import Event
 from germane.stores.sql.connection import Connection
-from germane.stores.sql.events.event_rows import EVENT, event_of
+from germane.stores.sql.events.event_rows import event_of
+from germane.stores.sql.events.event_table import select_events
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
 from germane.stores.sql.reading import Answers, ReadTransaction, StoreAnswers
 from germane.stores.sql.statements import Row, first, from_sql, micros, only, rows, to_sql
@@ -218,9 +219,7 @@ _MAX_CONTEXT = 4
 """Messages before the claim that are sent as context."""
 _MAX_TEXT = 4_000
 """Characters of one message that are read."""
-_CUT = EVENT.replace(
-    "e.text,", f"CASE WHEN typeof(e.text) = 'text' THEN substr(e.text, 1, {_MAX_TEXT}) ELSE e.text END,"
-).replace("e.raw,", "NULL,")
+_CUT = select_events(text=f"CASE WHEN typeof(e.text) = 'text' THEN substr(e.text, 1, {_MAX_TEXT}) ELSE e.text END", raw="NULL")
 _HELD = "SELECT stop FROM extraction_queue WHERE session = ? AND first = ? AND holder = ?"
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,20 @@ from germane.kinds.memories.reads import (
     MemoriesWith,
 )
 from germane.kinds.memories.value import KINDS, Content, Fact, Memory
-from germane.search.unit import SENSITIVITY_CODES, TEMPORAL, USER, describe
+from germane.search.unit import TEMPORAL, USER, describe
+from germane.stores.sql.columns import (
+    FLAG,
+    PROVENANCE,
+    SENSITIVITY,
+    TIME,
+    TUPLE,
+    Codec,
+    Column,
+    Derived,
+    RowKey,
+    RowOwner,
+    Table,
+)
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.graph.totals import forget_things
 from germane.stores.sql.injections import withdraw
@@ -34,29 +46,81 @@ from germane.stores.sql.listing import VisiblePartition, in_clause, owners
 from germane.stores.sql.search.units import delete_units
 from germane.stores.sql.statements import (
     LISTED,
+    Row,
     from_sql,
     maybe_micros,
     maybe_moment,
+    maybe_to_sql,
     micros,
     moment,
-    provenance_of,
     rows,
-    sensitivity_of,
     to_json,
     to_sql,
-    written_provenance,
 )
 from germane.stores.sql.transaction import Transaction
 
-_COLUMNS = (
-    "key, id, partition, kind, content, fact_key, tags, session, message_id, provenance, sensitivity, confidence, pinned,"
-    " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by,"
-    " derived_from, stale_since"
+_TIMES = ("observed_at", "occurred_at")
+"""Fields of contents that are times."""
+
+
+def _written(content: Content, *, kind: str) -> str:
+    values = {field.name: getattr(content, field.name) for field in fields(KINDS[kind])}
+    return to_json({name: maybe_micros(value) if name in _TIMES else value for name, value in values.items()})
+
+
+def _content(text: str, *, kind: str) -> Content:
+    values = json.loads(text)
+    for name in _TIMES:
+        if name in values:
+            values[name] = maybe_moment(values[name])
+    try:
+        return KINDS[kind](**values)
+    except KeyError:
+        raise InvalidInput("memory kind {} is unknown to this germane", kind) from None
+
+
+def _fact_key(memory: Memory) -> str | bytes | None:
+    return to_sql(memory.content.key) if isinstance(memory.content, Fact) else None
+
+
+MEMORIES = Table(
+    "memories",
+    Memory,
+    (
+        RowKey(),
+        Column("id", fixed=True),
+        RowOwner(),
+        Column("kind"),
+        Column("content", Codec(_written, _content), beside=("kind",)),
+        Derived("fact_key", _fact_key),
+        Column("tags", TUPLE),
+        Derived("session", lambda memory: maybe_to_sql(memory.provenance.session)),
+        Derived("message_id", lambda memory: maybe_to_sql(memory.provenance.message_id)),
+        Column("provenance", PROVENANCE),
+        Column("sensitivity", SENSITIVITY),
+        Column("confidence"),
+        Column("pinned", FLAG),
+        Column("helpful"),
+        Column("harmful"),
+        Column("retrieval_count"),
+        Column("content_hash"),
+        Column("created_at", TIME),
+        Column("updated_at", TIME),
+        Column("valid_from", TIME),
+        Column("valid_to", TIME, null=True),
+        Column("expires_at", TIME, null=True),
+        Column("superseded_by", null=True),
+        Column("derived_from", TUPLE),
+        Column("stale_since", TIME, null=True),
+    ),
+    unstored=("secrets", "near_duplicates"),
 )
-MEMORY = f"SELECT {_COLUMNS} FROM memories"
+memory_of: Callable[[Row, Mapping[int, str | None]], Memory] = MEMORIES.value
+"""Returns the memory in a row of `MEMORY`; `users` maps partition ids to users."""
+MEMORY = f"SELECT {MEMORIES.selected()} FROM memories"
 """The rows that `memory_of` takes."""
-_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 25)})"
-_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 24)}) WHERE key = ?"
+_INSERT = MEMORIES.insert()
+_UPDATE = MEMORIES.update("key")
 _END = "ifnull(valid_to, 9223372036854775807)"
 """When a memory ends; after every time where it doesn't. Two indexes have it."""
 _DERIVED = (
@@ -65,34 +129,6 @@ _DERIVED = (
     " SELECT d.thing FROM derived JOIN derivations d ON d.source = derived.id WHERE d.partition = ?2)"
     " SELECT m.key FROM derived CROSS JOIN memories m ON m.id = derived.id ORDER BY m.key"
 )
-_TIMES = ("observed_at", "occurred_at")
-
-
-def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
-    """Returns the memory in a row of `MEMORY`; `users` maps partition ids to users."""
-    return Memory(
-        id=row[1],
-        kind=row[3],
-        content=_content(row[3], row[4]),
-        user=users[row[2]],
-        tags=tuple(json.loads(row[6])) if row[6] != "[]" else (),
-        provenance=provenance_of(row[9]),
-        sensitivity=sensitivity_of(row[10]),
-        confidence=row[11],
-        pinned=bool(row[12]),
-        helpful=row[13],
-        harmful=row[14],
-        retrieval_count=row[15],
-        content_hash=row[16],
-        created_at=moment(row[17]),
-        updated_at=moment(row[18]),
-        valid_from=moment(row[19]),
-        valid_to=maybe_moment(row[20]),
-        expires_at=maybe_moment(row[21]),
-        superseded_by=row[22],
-        derived_from=tuple(json.loads(row[23])) if row[23] != "[]" else (),
-        stale_since=maybe_moment(row[24]),
-    )
 
 
 def by_id(connection: Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
@@ -163,11 +199,11 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory, *, rest
     _refuse_circle(connection, partition, memory)
     (key,) = line = transaction.keys("memories", 1)
     if found is None:
-        connection.execute(_INSERT, (key, *_row(partition, memory)))
+        connection.execute(_INSERT, MEMORIES.cells(memory, key, partition))
     else:
         key = found[0]
         transaction.flush()
-        connection.execute(_UPDATE, (*_row(partition, memory), key))
+        connection.execute(_UPDATE, MEMORIES.cells(memory, key, partition))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
         if found[2] != memory.content_hash:
@@ -228,52 +264,6 @@ def count_retrievals(connection: Connection, visible: tuple[VisiblePartition, ..
 def _count(connection: Connection, visible: tuple[VisiblePartition, ...], column: str, ids: tuple[str, ...]) -> None:
     sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {in_clause(visible)}"
     connection.executemany(sql, [(id,) for id in ids])
-
-
-def _row(partition: int, memory: Memory) -> tuple[Any, ...]:
-    provenance = memory.provenance
-    return (
-        memory.id,
-        partition,
-        memory.kind,
-        _written(memory.content),
-        to_sql(memory.content.key) if isinstance(memory.content, Fact) else None,
-        to_json(memory.tags),
-        None if provenance.session is None else to_sql(provenance.session),
-        None if provenance.message_id is None else to_sql(provenance.message_id),
-        written_provenance(provenance),
-        SENSITIVITY_CODES[memory.sensitivity],
-        memory.confidence,
-        memory.pinned,
-        memory.helpful,
-        memory.harmful,
-        memory.retrieval_count,
-        memory.content_hash,
-        micros(memory.created_at),
-        micros(memory.updated_at),
-        micros(memory.valid_from),
-        maybe_micros(memory.valid_to),
-        maybe_micros(memory.expires_at),
-        memory.superseded_by,
-        to_json(memory.derived_from),
-        maybe_micros(memory.stale_since),
-    )
-
-
-def _written(content: Content) -> str:
-    values = {field.name: getattr(content, field.name) for field in fields(content)}
-    return to_json({name: maybe_micros(value) if name in _TIMES else value for name, value in values.items()})
-
-
-def _content(kind: str, text: str) -> Content:
-    values = json.loads(text)
-    for name in _TIMES:
-        if name in values:
-            values[name] = maybe_moment(values[name])
-    try:
-        return KINDS[kind](**values)
-    except KeyError:
-        raise InvalidInput("memory kind {} is unknown to this germane", kind) from None
 
 
 # What holds certain words, among the latest things of one owner, found by search rows within a transaction. The

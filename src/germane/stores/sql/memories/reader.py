@@ -29,7 +29,7 @@ from germane.stores.sql.connection import Connection
 from germane.stores.sql.links import with_near_duplicates
 from germane.stores.sql.listing import IN_VISIBLE, SECRET, Listing, VisiblePartition, in_clause, merge_rows, owners, visible_ids
 from germane.stores.sql.memories import memory_rows
-from germane.stores.sql.memories.memory_rows import MEMORY, memory_of
+from germane.stores.sql.memories.memory_rows import MEMORIES, MEMORY, memory_of
 from germane.stores.sql.reading import Answers, Reading, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Appliers, ScopeWriting, Transaction, of_plan, to_own
@@ -43,7 +43,7 @@ _CHAIN = (
     " WHERE +previous.partition IN {0})"
     " SELECT id FROM chain"
 )
-_KEY, _CREATED = 0, 17
+_KEY, _CREATED = MEMORIES.place("key"), MEMORIES.place("created_at")
 """Columns of the rows of `MEMORY`."""
 
 

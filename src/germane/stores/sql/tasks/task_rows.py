@@ -3,54 +3,98 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from germane.kinds.tasks.value import DelegatedSession, StackHead, TaskArtifact, TaskBranch, TaskCheckpoint, TaskFrame
+from germane.stores.sql.columns import PROVENANCE, SENSITIVITY, TEXT, TIME, TUPLE, Codec, Column, Given, Joined, RowKey, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.injections import withdraw
 from germane.stores.sql.listing import VisiblePartition
-from germane.stores.sql.statements import (
-    LISTED,
-    Row,
-    first,
-    from_sql,
-    maybe_micros,
-    maybe_moment,
-    micros,
-    moment,
-    only,
-    provenance_of,
-    rows,
-    sensitivity_of,
-    to_json,
-    to_sql,
-    written_provenance,
-)
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, only, rows, to_json, to_sql
 from germane.stores.sql.transaction import Transaction
-from germane.types.candidate import SENSITIVITIES
 from germane.types.scope import Scope
 
 _MAX_CHILDREN = 1_000
-_FRAME = (
-    "SELECT t.id, t.session, t.branch, t.parent, t.depth, t.status, t.goal, t.result, t.artifacts, t.provenance, t.sensitivity,"
-    " t.version, t.delegated, t.child_session, t.delegation_depth, t.allowed, t.created_at, t.updated_at, t.closed_at, {}"
-    " FROM tasks t WHERE t.partition = ?"
-)
 _CHILDREN = (
     "(SELECT json_group_array(id) FROM (SELECT c.id FROM tasks c WHERE c.partition = t.partition AND c.parent = t.id"
     f" ORDER BY c.key LIMIT {_MAX_CHILDREN}))"
 )
-_INSERT = (
-    "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-    " status = excluded.status, goal = excluded.goal, result = excluded.result, artifacts = excluded.artifacts,"
-    " provenance = excluded.provenance, version = excluded.version, updated_at = excluded.updated_at,"
-    " closed_at = excluded.closed_at WHERE partition = excluded.partition"
+TASKS = Table(
+    "tasks",
+    TaskFrame,
+    (
+        RowKey(),
+        Column("id"),
+        Given("partition", fixed=True),
+        Column("session", TEXT, fixed=True),
+        Column("branch", TEXT, fixed=True),
+        Column("parent", fixed=True),
+        Column("depth", fixed=True),
+        Column("status"),
+        Column("goal", TEXT),
+        Column("result", TEXT, null=True),
+        Column(
+            "artifacts",
+            Codec(
+                lambda artifacts: to_json([[one.id, one.title] for one in artifacts]),
+                lambda text: tuple(TaskArtifact(id=id, title=title) for id, title in json.loads(text)),
+            ),
+        ),
+        Column("provenance", PROVENANCE),
+        Column("sensitivity", SENSITIVITY, fixed=True),
+        Column("version"),
+        Column("delegated", fixed=True),
+        Column("child_session", TEXT, null=True, fixed=True),
+        Column("delegation_depth", fixed=True),
+        Column("allowed", TUPLE, fixed=True),
+        Column("created_at", TIME, fixed=True),
+        Column("updated_at", TIME),
+        Column("closed_at", TIME, null=True),
+        Joined("children", _CHILDREN, TUPLE),
+    ),
+    passed=("user",),
+    unstored=("secrets",),
 )
-BRANCH = "SELECT session, name, parent, base, root, current, state, forked_at, closed_at FROM task_branches WHERE partition = ?"
+_PUT = f"{TASKS.upsert('id')} WHERE partition = excluded.partition"
+BRANCHES = Table(
+    "task_branches",
+    TaskBranch,
+    (
+        Given("partition"),
+        Column("session", TEXT),
+        Column("name", TEXT),
+        Column("parent", TEXT, null=True),
+        Column("base"),
+        Column("root"),
+        Column("current"),
+        Column("state"),
+        Column("forked_at", TIME),
+        Column("closed_at", TIME, null=True),
+    ),
+)
+branch_of: Callable[[Row], TaskBranch] = BRANCHES.value
+"""Returns the branch in a row of `BRANCH`."""
+BRANCH = f"SELECT {BRANCHES.selected()} FROM task_branches WHERE partition = ?"
 """The rows that `branch_of` takes."""
-CHECKPOINT = "SELECT session, name, branch, frame, created_at FROM task_checkpoints WHERE partition = ?"
+_PUT_BRANCH = BRANCHES.insert("INSERT OR REPLACE")
+CHECKPOINTS = Table(
+    "task_checkpoints",
+    TaskCheckpoint,
+    (
+        Given("partition"),
+        Column("session", TEXT),
+        Column("name", TEXT),
+        Column("branch", TEXT),
+        Column("frame"),
+        Column("created_at", TIME),
+    ),
+)
+checkpoint_of: Callable[[Row], TaskCheckpoint] = CHECKPOINTS.value
+"""Returns the checkpoint in a row of `CHECKPOINT`."""
+CHECKPOINT = f"SELECT {CHECKPOINTS.selected()} FROM task_checkpoints WHERE partition = ?"
 """The rows that `checkpoint_of` takes."""
+_PUT_CHECKPOINT = CHECKPOINTS.insert("INSERT OR REPLACE")
 _HEAD = (
     "SELECT h.branch, h.moves,"
     " (SELECT count(*) FROM tasks WHERE partition = ?1 AND session = ?2 AND status IN ('active', 'blocked')),"
@@ -61,49 +105,22 @@ _HEAD = (
 )
 
 
-def frame_of(row: Row, user: str | None) -> TaskFrame:
-    """Returns the frame in a row of `frames`."""
-    return TaskFrame(
-        id=row[0],
-        session=from_sql(row[1]),
-        branch=from_sql(row[2]),
-        parent=row[3],
-        depth=row[4],
-        status=row[5],
-        goal=from_sql(row[6]),
-        result=None if row[7] is None else from_sql(row[7]),
-        artifacts=tuple(TaskArtifact(id=id, title=title) for id, title in json.loads(row[8])),
-        provenance=provenance_of(row[9]),
-        sensitivity=sensitivity_of(row[10]),
-        version=row[11],
-        delegated=row[12],
-        child_session=None if row[13] is None else from_sql(row[13]),
-        delegation_depth=row[14],
-        allowed=tuple(json.loads(row[15])),
-        created_at=moment(row[16]),
-        updated_at=moment(row[17]),
-        closed_at=maybe_moment(row[18]),
-        children=tuple(json.loads(row[19])),
-        user=user,
-    )
-
-
 def frames(
     connection: Connection, partition: VisiblePartition, clause: str, values: Sequence[Any] = (), *, children: bool = True
 ) -> tuple[TaskFrame, ...]:
     """Returns the frames of a partition that match an SQL condition on `t`, which may end with an order and a limit; without
     the ids of their children where nobody needs these."""
-    select = _FRAME.format(_CHILDREN if children else "'[]'")
-    found = rows(connection, f"{select} AND {clause}", (partition.id, *values))
-    return tuple(frame_of(row, partition.user) for row in found)
+    columns = TASKS.selected("t") if children else TASKS.selected("t", children="'[]'")
+    found = rows(connection, f"SELECT {columns} FROM tasks t WHERE t.partition = ? AND {clause}", (partition.id, *values))
+    return tuple(TASKS.value(row, partition.user) for row in found)
 
 
 def frames_by_id(connection: Connection, partition: VisiblePartition, ids: Sequence[str]) -> dict[str, TaskFrame]:
     """Returns the frames of a partition with these ids, by id."""
-    sql = f"{_FRAME.format(_CHILDREN)} AND t.id IN {LISTED}"
-    sql = sql.replace("FROM tasks t", "FROM tasks t INDEXED BY tasks_id")  # SQLite would read the whole partition
-    found = rows(connection, sql, (partition.id, to_json(list(ids))))
-    return {row[0]: frame_of(row, partition.user) for row in found}
+    indexed = "tasks t INDEXED BY tasks_id"  # SQLite would read the whole partition
+    sql = f"SELECT {TASKS.selected('t')} FROM {indexed} WHERE t.partition = ? AND t.id IN {LISTED}"
+    found = [TASKS.value(row, partition.user) for row in rows(connection, sql, (partition.id, to_json(list(ids))))]
+    return {frame.id: frame for frame in found}
 
 
 def head_of(connection: Connection, partition: VisiblePartition, session: str) -> StackHead | None:
@@ -122,77 +139,18 @@ def branch_named(connection: Connection, partition: VisiblePartition, session: s
     return None if row is None else branch_of(row)
 
 
-def branch_of(row: Row) -> TaskBranch:
-    """Returns the branch in a row of `BRANCH`."""
-    session, name, parent, base, root, current, state, forked_at, closed_at = row
-    return TaskBranch(
-        session=from_sql(session),
-        name=from_sql(name),
-        parent=None if parent is None else from_sql(parent),
-        base=base,
-        root=root,
-        current=current,
-        state=state,
-        forked_at=moment(forked_at),
-        closed_at=maybe_moment(closed_at),
-    )
-
-
-def checkpoint_of(row: Row) -> TaskCheckpoint:
-    """Returns the checkpoint in a row of `CHECKPOINT`."""
-    session, name, branch, frame, created_at = row
-    return TaskCheckpoint(
-        session=from_sql(session), name=from_sql(name), branch=from_sql(branch), frame=frame, created_at=moment(created_at)
-    )
-
-
 def put_frame(connection: Connection, partition: int, frame: TaskFrame) -> None:
     """Inserts a frame, or updates the one of this partition with its id; one of another partition stays as it is."""
     known = first(connection, "SELECT key FROM tasks WHERE id = ?", (frame.id,))
     if known is None:
         connection.execute("UPDATE counters SET tasks = tasks + 1")
     key = only(connection, "SELECT tasks FROM counters")[0] if known is None else known[0]
-    row = (
-        key,
-        frame.id,
-        partition,
-        to_sql(frame.session),
-        to_sql(frame.branch),
-        frame.parent,
-        frame.depth,
-        frame.status,
-        to_sql(frame.goal),
-        maybe_to_sql(frame.result),
-        to_json([[one.id, one.title] for one in frame.artifacts]),
-        written_provenance(frame.provenance),
-        SENSITIVITIES.index(frame.sensitivity),
-        frame.version,
-        frame.delegated,
-        maybe_to_sql(frame.child_session),
-        frame.delegation_depth,
-        to_json(list(frame.allowed)),
-        micros(frame.created_at),
-        micros(frame.updated_at),
-        maybe_micros(frame.closed_at),
-    )
-    connection.execute(_INSERT, row)
+    connection.execute(_PUT, TASKS.cells(frame, key, partition))
     put_pointers(connection, key, (one.id for one in frame.artifacts))
 
 
 def put_branch(connection: Connection, partition: int, branch: TaskBranch) -> None:
-    row = (
-        partition,
-        to_sql(branch.session),
-        to_sql(branch.name),
-        maybe_to_sql(branch.parent),
-        branch.base,
-        branch.root,
-        branch.current,
-        branch.state,
-        micros(branch.forked_at),
-        maybe_micros(branch.closed_at),
-    )
-    connection.execute("INSERT OR REPLACE INTO task_branches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    connection.execute(_PUT_BRANCH, BRANCHES.cells(branch, partition))
 
 
 def put_head(connection: Connection, partition: int, session: str, branch: str, moves: int | None = None) -> None:
@@ -205,19 +163,7 @@ def put_head(connection: Connection, partition: int, session: str, branch: str, 
 
 
 def put_checkpoint(connection: Connection, partition: int, checkpoint: TaskCheckpoint) -> None:
-    row = (
-        partition,
-        to_sql(checkpoint.session),
-        to_sql(checkpoint.name),
-        to_sql(checkpoint.branch),
-        checkpoint.frame,
-        micros(checkpoint.created_at),
-    )
-    connection.execute("INSERT OR REPLACE INTO task_checkpoints VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-def maybe_to_sql(text: str | None) -> str | bytes | None:
-    return None if text is None else to_sql(text)
+    connection.execute(_PUT_CHECKPOINT, CHECKPOINTS.cells(checkpoint, partition))
 
 
 # Pointers: which frames point to which stored things. Forgetting a thing removes the title that a frame gave it.
