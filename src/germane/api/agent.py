@@ -47,23 +47,20 @@ from germane.types.strategy import Strategy
 if TYPE_CHECKING:
     from germane.api.builder.builder import Builder
     from germane.api.verbs.about import AboutEntity
-    from germane.api.verbs.consolidate import Consolidated
     from germane.api.verbs.transfer import Exported, Line, Restored
-    from germane.api.workers.extraction import ExtractionRun
     from germane.kinds.archive.handle import AgentHistory
     from germane.kinds.blocks.handle import AgentBlocks
     from germane.kinds.documents.handle import AgentDocuments
     from germane.kinds.events.handle import AgentEvents
     from germane.kinds.graph.handle import AgentGraph
-    from germane.kinds.memories.forgetting import Audit
     from germane.kinds.memories.handle import AgentMemories
-    from germane.kinds.profile.handle import ProfileView
-    from germane.kinds.profile.reads import Mark
+    from germane.kinds.memories.upkeep import Audit, Consolidated
+    from germane.kinds.profile.value import Mark, ProfileView
     from germane.kinds.tasks.handle import AgentTasks, Delegation, Delegations
     from germane.transfer.contents import Reach
     from germane.types.budget import CompressedText, TokenCount
     from germane.types.context import BuiltContext
-    from germane.types.reports import Why
+    from germane.types.reports import ExtractionRun, Why
 
 
 class Agent:
@@ -400,6 +397,7 @@ class Agent:
         scope = self.scope.within(session)
         return await record_messages(self._parts, scope, messages, source_kind, channel, self._archetype)
 
+    @operation("write", fixed={"progress": None})
     async def extract(
         self,
         *,
@@ -484,6 +482,7 @@ class Agent:
         removes them. Raises `InvalidInput`."""
         return await read_directive(self._parts, self.scope, text)
 
+    @operation("write", fixed={"progress": None})
     async def consolidate(
         self,
         *,
@@ -535,6 +534,7 @@ class Agent:
 
         return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
 
+    @operation("read")
     async def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
         """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
         holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
@@ -543,6 +543,7 @@ class Agent:
 
         return await look_at_profile(self._parts, self.scope, at=at, tokens=tokens)
 
+    @operation("write")
     async def mark_line(self, id: str, mark: Mark | None) -> str:
         """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
         the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
@@ -560,6 +561,7 @@ class Agent:
 
         return await explain_one(self._parts, self.scope, id, context, session)
 
+    @operation("read")
     async def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
         """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
         (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is

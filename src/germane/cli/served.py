@@ -37,11 +37,15 @@ from germane.kinds.memories.value import Memory, Receipt
 if TYPE_CHECKING:
     from germane.api.verbs.about import AboutEntity
     from germane.kinds.documents.value import Ingested
+    from germane.kinds.memories.upkeep import Consolidated
+    from germane.kinds.remote_values import RemoteDigest
     from germane.types.candidate import Scored
     from germane.types.inventory import AgentPage
-    from germane.types.reports import Why
+    from germane.types.reports import ExtractionRun, Why
 
 T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Called by the library with what is done and what there is; a server doesn't tell."""
 
 KEY_VARIABLE = "GERMANE_API_KEY"
 _PATIENCE = 60.0
@@ -50,7 +54,20 @@ _EXPLAINED = 10.0
 """Seconds that an answer may take that waits for every source."""
 _TLS, _PLAIN = ("grpcs",), ("grpc", "")
 _HANDLES = ("blocks", "events", "graph", "history", "memories", "tasks")
-_VERBS = ("directive", "feedback", "find", "record", "sessions", "stats", "texts", "users", "warm")
+_VERBS = (
+    "audit",
+    "directive",
+    "feedback",
+    "find",
+    "mark_line",
+    "profile",
+    "record",
+    "sessions",
+    "stats",
+    "texts",
+    "users",
+    "warm",
+)
 """What the client has under the library's names, with its arguments and values."""
 
 
@@ -177,6 +194,15 @@ class ServedAgent:
     async def about(self, name: str | None = None, **asked: Any) -> AboutEntity:
         return about_of(await self._client.about(name, **asked), asked["model"])
 
+    async def consolidate(self, *, progress: Progress | None = None, **asked: Any) -> Consolidated:
+        return await self._client.consolidate(**asked)
+
+    async def digest(self, query: str, *, deadline: float | None, **asked: Any) -> RemoteDigest:
+        return await self._client.digest(query, deadline=_EXPLAINED if deadline is None else deadline, **asked)
+
+    async def extract(self, *, progress: Progress | None = None, **asked: Any) -> ExtractionRun:
+        return await self._client.extract(**asked)
+
     async def assemble(self, messages: list[Any], *, deadline: float | None, **asked: Any) -> ServedContext:
         """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
         germane's errors, where an application's client would answer with its own messages."""
@@ -204,9 +230,7 @@ class ServedDocuments:
     def __init__(self, documents: Any) -> None:
         self.list, self.get, self._ingest = documents.list, documents.get, documents.ingest
 
-    async def ingest(
-        self, path: str | None = None, *, progress: Callable[[int, int], None] | None = None, **given: Any
-    ) -> Ingested:
+    async def ingest(self, path: str | None = None, *, progress: Progress | None = None, **given: Any) -> Ingested:
         if path is None:
             stored: Ingested = await self._ingest(**given)
             return stored
@@ -216,9 +240,9 @@ class ServedDocuments:
             raise error.under(path) from None
 
     async def ingest_folder(
-        self, folder: str, *, source: str | None = None, progress: Callable[[int, int], None], **given: Any
+        self, folder: str, *, source: str | None = None, progress: Progress, **given: Any
     ) -> FolderIngested:
-        async def sent(file: FoundFile, _: Callable[[int, int], None] | None) -> Ingested:
+        async def sent(file: FoundFile, _: Progress | None) -> Ingested:
             named = None if source is None else f"{source}/{file.name}"
             return await self._sent(file.path, source=named, title=file.name, **given)
 
