@@ -62,7 +62,8 @@ async def test_a_profile_is_that_of_the_library_and_its_lines_can_be_marked(serv
     assert {one.id: one.reason for one in hidden.left_out}[line.id] == "hidden"
     assert await client.mark_line(line.id, None) == line.id
     assert await client.profile(AT) == mine
-    for wrong, error in ((("0" * 36, "pin"), NotFound), ((line.id, "drop"), InvalidInput)):
+    refused: Any = ((("0" * 36, "pin"), NotFound), ((line.id, "drop"), InvalidInput))
+    for wrong, error in refused:
         with pytest.raises(error):
             await client.mark_line(*wrong)
     with pytest.raises(InvalidInput, match="tokens"):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from germane.api.arguments import (
     System,
+    build_request,
     flags,
     identifiers,
     number,
@@ -177,26 +178,30 @@ class Agent:
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
         """
-        return await assemble(
-            self._parts,
-            self.scope,
-            messages,
+        asking = partial(
+            build_request,
             model=model,
             provider=provider,
             tools=tools,
             query=query,
-            session=session,
             at=at,
             deadline=deadline,
             max_tokens=max_tokens,
-            strategy=strategy,
-            filters=filters,
             effort=effort,
             window=window,
             like=like,
             system=system,
             blocks=blocks,
             task=task,
+        )
+        return await assemble(
+            self._parts,
+            self.scope,
+            messages,
+            asking,
+            session=session,
+            strategy=strategy,
+            filters=filters,
             history=history,
             history_tokens=history_tokens,
         )
@@ -218,19 +223,9 @@ class Agent:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
         knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
         `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        asking = partial(build_request, model=model, provider=provider, window=window, like=like, system=system)
         return await fall_back(
-            self._parts,
-            self.scope,
-            messages,
-            model=model,
-            provider=provider,
-            session=session,
-            strategy=strategy,
-            window=window,
-            like=like,
-            system=system,
-            filters=filters,
-            reason=reason,
+            self._parts, self.scope, messages, asking, session=session, strategy=strategy, filters=filters, reason=reason
         )
 
     async def digest(

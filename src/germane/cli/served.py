@@ -25,11 +25,9 @@ from germane.cli.served_values import (
     unknown_id,
 )
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.grpc.client import Client, assembly
+from germane.grpc.client import Client, rpcs
 from germane.grpc.client.channel import grpc, local
-from germane.grpc.client.conversation import Altered
-from germane.grpc.client.rpcs import ClientRpc, sendable
-from germane.grpc.messages import context_pb2
+from germane.grpc.client.rpcs import ClientRpc
 from germane.kinds.documents.handle import FolderIngested, FoundFile, files_in, ingest_each, read_file, source_for, source_of
 from germane.kinds.events.reads import MessagePage
 from germane.kinds.memories.value import Memory, Receipt
@@ -112,8 +110,8 @@ def _key(file: Path | None) -> str | None:
 class _CommandClient(Client):
     """The client, whose errors say what the user of a command can do."""
 
-    async def _run(self, rpc: ClientRpc[T]) -> T:
-        return await super()._run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
+    async def run(self, rpc: ClientRpc[T]) -> T:
+        return await super().run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
 
     def _told(self, error: grpc.RpcError, usual: GermaneError) -> GermaneError:
         target, details = self._connection.address.target, error.details() or error.code().name
@@ -207,17 +205,9 @@ class ServedAgent:
         """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
         germane's errors, where an application's client would answer with its own messages."""
         self._asked = {"messages": messages, "deadline": _EXPLAINED if deadline is None else deadline, **asked}
-        call = assembly.assemble(self._client.scope, messages, explain=True, **asked)
-        call.copy_messages()
-        with sendable():
-            request = call.build()
-        request.deadline_ms = 0 if deadline is None else max(1, round(deadline * 1000))
-        rpc = ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, call.answer)
-        try:
-            answer = await self._client._run(rpc)
-        except Altered:
-            raise InvalidInput("the messages aren't in the shape of the model's provider (name it with --provider)") from None
-        return context_of(answer, asked, provider=request.options.provider)
+        rpc = rpcs.assemble(self._client.scope, messages, deadline=deadline, explain=True, **asked)
+        answer = await self._client.run(rpc)
+        return context_of(answer, asked, provider=rpc.request.options.provider)
 
     async def why(self, id: str, context: ServedContext, *, session: str | None = None) -> Why:
         """The server assembles anew what the last assembly was asked for."""
