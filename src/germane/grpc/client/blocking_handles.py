@@ -1,9 +1,5 @@
-# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
-"""Blocking handles: the handles of the blocking client.
-
-Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
-service doesn't answer.
-"""
+# Made by tools/twins.py from the asynchronous classes. To change it, change those and run "make twins".
+"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.grpc.client.handles`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
+# Made by tests/support/client_handles.py from the table of operations. To change it, run "make twins".
 """Handles: the handles of the asyncio client.
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
