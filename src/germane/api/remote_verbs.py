@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.api.agent import Agent
-from germane.api.arguments import number
+from germane.api.arguments import System, number
 from germane.api.builder.builder import BuildMetadata
 from germane.api.builder.system_prompt import Activity
 from germane.api.germane import Germane
@@ -58,8 +58,6 @@ from germane.types.nested_data import bounded
 from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.reports import Why
-
-System = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 
 
 def plain_messages(messages: Iterable[Raw]) -> list[Mapping[str, Any]]:

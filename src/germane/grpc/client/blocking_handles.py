@@ -1065,7 +1065,7 @@ class BlockingVerbs(ClientHandle):
         effort: Literal["low", "medium", "high"] | float | None = None,
         window: int | None = None,
         like: str | None = None,
-        system: str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        system: str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any] | None = None,
         blocks: Sequence[str] = (),
         task: str | bool | None = None,
         deadline: float = 10.0,
