@@ -92,8 +92,9 @@ class Operation:
                 found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
                 raise InvalidInput("is missing", path=name)
+        own = signature(self.method).parameters.keys()
         for name, parameter in self.parameters.items():
-            if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & self.hints.keys())):
+            if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & own)):
                 raise InvalidInput(f"holds {twice[0]}, which is an argument of its own", path=name)
         return found
 

@@ -39,7 +39,7 @@ from germane.kinds.remote_values import (
 from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
-from germane.types.candidate import Chosen
+from germane.types.candidate import Chosen, Scored
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
 from germane.types.limits import (
@@ -48,6 +48,7 @@ from germane.types.limits import (
     ID,
     LIST_ITEMS,
     MESSAGES,
+    PAGE,
     TOOL_CHARACTERS,
     check_answer_time,
     check_size,
@@ -86,6 +87,21 @@ class RemoteVerbs:
     async def set_directive(self, text: str) -> str:
         """Replaces the standing instructions and returns them; an empty text removes them. Raises `InvalidInput`."""
         return await self._agent.directive(text)
+
+    @operation("read")
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str = "default",
+    ) -> tuple[Scored, ...]:
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
+        `limit` (1 to 1,000). Raises `InvalidInput`."""
+        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        return await self._agent.recall(query, limit, filters=filters, at=at, strategy=strategy)
 
     @operation("read")
     async def about(

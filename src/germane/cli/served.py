@@ -8,7 +8,7 @@ don't come here: `app.py` names them.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,6 @@ from germane.cli.served_values import (
     ServedContext,
     about_of,
     context_of,
-    memory_of,
-    receipt_of,
-    scored_of,
-    unknown_id,
 )
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.grpc.client import Client, rpcs
@@ -30,14 +26,13 @@ from germane.grpc.client.channel import grpc, local
 from germane.grpc.client.rpcs import ClientRpc
 from germane.kinds.documents.handle import FolderIngested, FoundFile, files_in, ingest_each, read_file, source_for, source_of
 from germane.kinds.events.reads import MessagePage
-from germane.kinds.memories.value import Memory, Receipt
+from germane.kinds.memories.value import Memory
 
 if TYPE_CHECKING:
     from germane.api.verbs.about import AboutEntity
     from germane.kinds.documents.value import Ingested
     from germane.kinds.memories.upkeep import Consolidated
     from germane.kinds.remote_values import RemoteDigest
-    from germane.types.candidate import Scored
     from germane.types.inventory import AgentPage
     from germane.types.reports import ExtractionRun, Why
 
@@ -57,9 +52,12 @@ _VERBS = (
     "directive",
     "feedback",
     "find",
+    "forget",
     "mark_line",
     "profile",
+    "recall",
     "record",
+    "remember",
     "sessions",
     "stats",
     "texts",
@@ -169,18 +167,6 @@ class ServedAgent:
 
     def builder(self) -> ServedBuilder:
         return ServedBuilder(self._client.build)
-
-    async def remember(self, text: str | None = None, **fields: Any) -> Memory:
-        return memory_of(await self._client.remember(text, **fields))
-
-    async def recall(self, query: str, **asked: Any) -> tuple[Scored, ...]:
-        found = await self._client.search(query, **asked)
-        return tuple(scored_of(one, rank) for rank, one in enumerate(found, 1))
-
-    async def forget(self, ids: Iterable[str] | None = None, **criteria: Any) -> Receipt:
-        if not any((ids, *criteria.values())):
-            ids = [unknown_id()]  # asks only whether what was forgotten before is gone: a request has to name something
-        return receipt_of(await self._client.forget(tuple(ids or ()), **criteria))
 
     async def messages(self, session: str | None = None, *, whole: bool = True, **asked: Any) -> MessagePage:
         page = await self._client.messages(session, **asked)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
-from uuid import uuid4
 
 from germane.api.builder.builder import BuildMetadata, BuiltRequest
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
-from germane.grpc.messages import memory_pb2, number_of
-from germane.kinds.memories.value import KINDS, Memory, Receipt
 from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteRequest
-from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.codec import decode
 from germane.types.context import Context
 from germane.types.trace import Trace
@@ -23,96 +19,6 @@ if TYPE_CHECKING:
     from germane.grpc.answer import Answer
 
 _NO_SCORE = Breakdown(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def memory_of(wire: memory_pb2.Memory) -> Memory:
-    """Returns a memory. `content_hash` isn't sent."""
-    kind, origin = KINDS[wire.kind], wire.provenance
-    return Memory(
-        id=wire.id,
-        kind=wire.kind,
-        content=decode(kind, _object(wire.fields), "fields"),
-        user=wire.user_id or None,
-        created_at=_time(wire, "created_at") or datetime.now(UTC),
-        updated_at=_time(wire, "updated_at") or datetime.now(UTC),
-        valid_from=_time(wire, "valid_from") or datetime.now(UTC),
-        valid_to=_time(wire, "valid_to"),
-        expires_at=_time(wire, "expires_at"),
-        superseded_by=wire.superseded_by or None,
-        derived_from=tuple(wire.derived_from),
-        stale_since=_time(wire, "stale_since"),
-        tags=tuple(wire.tags),
-        sensitivity=wire.sensitivity,
-        confidence=wire.confidence,
-        pinned=wire.pinned,
-        helpful=wire.helpful,
-        harmful=wire.harmful,
-        retrieval_count=wire.retrieval_count,
-        provenance=Provenance(
-            source_kind=origin.source_kind,
-            channel=origin.channel or None,
-            session=origin.session_id or None,
-            message_id=origin.message_id or None,
-            tool_call_id=origin.tool_call_id or None,
-            refs=tuple(origin.refs),
-            metadata=_object(origin.metadata),
-        ),
-        secrets=dict(wire.secrets),
-        near_duplicates=tuple(wire.near_duplicates),
-    )
-
-
-def _time(wire: Any, name: str) -> datetime | None:
-    return getattr(wire, name).ToDatetime(UTC) if wire.HasField(name) else None
-
-
-def _object(wire: Any) -> dict[str, Any]:
-    """Returns a `Struct` as a dict."""
-    return {name: _json(value) for name, value in wire.fields.items()}
-
-
-def _json(wire: Any) -> Any:
-    """Returns what a `Value` stands for."""
-    match wire.WhichOneof("kind"):
-        case "struct_value":
-            return _object(wire.struct_value)
-        case "list_value":
-            return [_json(one) for one in wire.list_value.values]
-        case "number_value":
-            return number_of(wire.number_value)
-        case "string_value":
-            return wire.string_value
-        case "bool_value":
-            return wire.bool_value
-    return None
-
-
-def scored_of(wire: memory_pb2.SearchResponse, rank: int) -> Scored:
-    """Returns one result of a search."""
-    candidate = Candidate(
-        id=wire.id,
-        source=wire.source,
-        category=wire.category,
-        text=wire.text,
-        created_at=wire.created_at.ToDatetime(UTC),
-        speaker=wire.speaker,
-        session=wire.session_id or None,
-        title=wire.title,
-        provenance=Provenance(message_id=wire.message_id or None),
-    )
-    parts = Breakdown(*(getattr(wire, name) for name in Breakdown._fields))
-    return Scored(candidate, wire.score, 0.0, parts, rank)
-
-
-def receipt_of(wire: memory_pb2.ForgetResponse) -> Receipt:
-    """Returns what was forgotten."""
-    given: dict[str, Any] = {one.name: getattr(wire, one.name) for one in fields(Receipt)}
-    return Receipt(**given | {name: tuple(value) for name, value in given.items() if not isinstance(value, bool | str)})
-
-
-def unknown_id() -> str:
-    """Returns an id that nothing has."""
-    return str(uuid4())
 
 
 def about_of(known: KnownAbout, model: str) -> AboutEntity:

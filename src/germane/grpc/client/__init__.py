@@ -34,10 +34,6 @@ class Client(ClientCalls, ClientVerbs):
 
     assemble = never_raises(AssembleCall)
     record = raises(rpcs.record)
-    remember = raises(rpcs.remember)
-    search = raises(rpcs.search)
-    forget = raises(rpcs.forget)
-    feedback = raises(rpcs.feedback)
     check = raises(rpcs.check)
 
     async def directive(self, text: str | None = None) -> str:

@@ -70,7 +70,7 @@ from germane.tool_rules.value import (
     ToolCooldown,
 )
 from germane.types.budget import CompressedText, TokenCount
-from germane.types.candidate import Provenance
+from germane.types.candidate import Provenance, Scored
 from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.message import Message, ToolCall
 from germane.types.query import Filters
@@ -889,6 +889,61 @@ class ClientVerbs(ClientHandle):
         )
         return found
 
+    async def remember(self, text: str | None = None, *, kind: str = "note", agent_wide: bool = False, **fields: Any) -> Memory:
+        """Stores a memory and returns it. `kind` is fact, preference, procedure, behavior, episode or note; `text` is the
+        kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
+        every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
+        on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
+        stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
+        `InvalidInput`, `UnknownName`."""
+        found: Memory = await self._write("remember", Memory, text=text, kind=kind, agent_wide=agent_wide, fields=fields)
+        return found
+
+    async def forget(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        tag: str | None = None,
+        session: str | None = None,
+        source_kind: str | None = None,
+        channel: str | None = None,
+        user: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Receipt:
+        """Removes what matches every criterion given, with its vectors and index entries, and leaves a tombstone without
+        content. `everything`, or a `user` and no other criterion, also removes the directive, the sessions and the names of
+        their owner. `session`, `source_kind` and `channel` are those of the provenance. The receipt
+        tells where the store was searched for what is left, and whether the texts are gone from every file, or what that waits
+        for; the same call later tells the state then. `dry_run` removes nothing and returns what would be removed. Raises
+        `InvalidInput`, also without any criterion."""
+        found: Receipt = await self._write(
+            "forget",
+            Receipt,
+            ids=ids,
+            key=key,
+            tag=tag,
+            session=session,
+            source_kind=source_kind,
+            channel=channel,
+            user=user,
+            everything=everything,
+            dry_run=dry_run,
+            by=by,
+            reason=reason,
+        )
+        return found
+
+    async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
+        """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
+        scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
+        and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
+        found: int = await self._write("feedback", int, ids=ids, helpful=helpful)
+        return found
+
     async def consolidate(
         self, *, max_memories: int | None = None, max_bytes: int | None = None, dry_run: bool = False, by: str = ""
     ) -> Consolidated:
@@ -983,6 +1038,22 @@ class ClientVerbs(ClientHandle):
     async def set_directive(self, text: str) -> str:
         """Replaces the standing instructions and returns them; an empty text removes them. Raises `InvalidInput`."""
         found: str = await self._write("set_directive", str, text=text)
+        return found
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+        strategy: str = "default",
+    ) -> tuple[Scored, ...]:
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
+        `limit` (1 to 1,000). Raises `InvalidInput`."""
+        found: tuple[Scored, ...] = await self._read(
+            "recall", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
+        )
         return found
 
     async def about(

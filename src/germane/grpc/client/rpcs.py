@@ -6,13 +6,10 @@ the contract's own messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Generic, TypeVar
-
-from google.protobuf.struct_pb2 import Struct
 
 from germane.errors import (
     Conflict,
@@ -26,7 +23,7 @@ from germane.errors import (
     StoreUnavailable,
 )
 from germane.grpc.answer import Answer
-from germane.grpc.client.assembly import AssembleCall, ClientScope, checked_text, filters_to_wire, time_to_wire
+from germane.grpc.client.assembly import AssembleCall, ClientScope, checked_text
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized, add_messages
 from germane.grpc.messages import context_pb2, memory_pb2
@@ -90,83 +87,6 @@ def record(
     return ClientRpc(memory_pb2.EventServiceStub, "Record", request, _recorded)
 
 
-def remember(
-    scope: ClientScope, text_: str | None = None, /, *, kind: str = "note", agent_wide: bool = False, **fields: Any
-) -> ClientRpc[memory_pb2.Memory]:
-    """Stores a memory and returns it. `fields` are those of `germane.Agent.remember`."""
-    request = memory_pb2.RememberRequest(
-        scope=scope_to_wire(scope),
-        text=checked_text("text", text_, optional=True),
-        kind=checked_text("kind", kind),
-        fields=fields_to_wire({name: value for name, value in fields.items() if value is not None}, scope.zone),
-        agent_wide=agent_wide,
-    )
-    return ClientRpc(memory_pb2.MemoryServiceStub, "Remember", request, lambda response: response.memory)
-
-
-def search(
-    scope: ClientScope,
-    query: str,
-    limit: int = 10,
-    *,
-    filters: Any = None,
-    at: datetime | None = None,
-    strategy: str | None = None,
-) -> ClientRpc[list[memory_pb2.SearchResponse]]:
-    """Returns the memories and messages that answer `query` best, best first."""
-    request = memory_pb2.SearchRequest(
-        scope=scope_to_wire(scope),
-        query=checked_text("query", query),
-        limit=limit,
-        filters=None if filters is None else filters_to_wire(filters, scope.zone),
-        at=None if at is None else time_to_wire("at", at, scope.zone),
-        strategy=checked_text("strategy", strategy, optional=True),
-    )
-    return ClientRpc(memory_pb2.MemoryServiceStub, "Search", request, list, streams=True)
-
-
-def forget(
-    scope: ClientScope,
-    ids: Sequence[str] = (),
-    *,
-    key: str | None = None,
-    tag: str | None = None,
-    session: str | None = None,
-    source_kind: str | None = None,
-    channel: str | None = None,
-    user: str | None = None,
-    everything: bool = False,
-    dry_run: bool = False,
-    by: str = "",
-    reason: str = "",
-) -> ClientRpc[memory_pb2.ForgetResponse]:
-    """Deletes for good all that matches every criterion given. With `dry_run` nothing is deleted; the response lists what would
-    be."""
-    request = memory_pb2.ForgetRequest(
-        scope=scope_to_wire(scope),
-        ids=_ids(ids),
-        key=checked_text("key", key, optional=True),
-        tag=checked_text("tag", tag, optional=True),
-        session_id=checked_text("session", session, optional=True),
-        source_kind=checked_text("source_kind", source_kind, optional=True),
-        channel=checked_text("channel", channel, optional=True),
-        user_id=checked_text("user", user, optional=True),
-        everything=everything,
-        dry_run=dry_run,
-        by=by,
-        reason=reason,
-    )
-    return ClientRpc(memory_pb2.MemoryServiceStub, "Forget", request, lambda response: response)
-
-
-def feedback(scope: ClientScope, ids: Sequence[str], *, helpful: bool = True) -> ClientRpc[int]:
-    """Records that memories helped, or did harm. Returns how many of them were counted: those of the scope itself, so that a
-    user's feedback doesn't count for agent-wide memories."""
-    verdict = memory_pb2.VERDICT_HELPFUL if helpful else memory_pb2.VERDICT_HARMFUL
-    request = memory_pb2.GiveFeedbackRequest(scope=scope_to_wire(scope), ids=_ids(ids), verdict=verdict)
-    return ClientRpc(memory_pb2.MemoryServiceStub, "GiveFeedback", request, lambda response: response.known)
-
-
 def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
     """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
     strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
@@ -218,13 +138,6 @@ def sendable() -> Iterator[None]:
         ) from None
 
 
-def fields_to_wire(fields: Mapping[str, Any], zone: str) -> Struct:
-    """Returns the fields of a memory; None takes a field away."""
-    struct = Struct()
-    struct.update({name: _json(value, zone) for name, value in fields.items()})
-    return struct
-
-
 def _recorded(wire: memory_pb2.RecordResponse) -> Recorded:
     return Recorded(
         added=tuple(wire.added),
@@ -267,18 +180,3 @@ def germane_error(error: grpc.RpcError) -> GermaneError:
 def scope_to_wire(scope: ClientScope) -> memory_pb2.Scope:
     zone = "" if scope.zone == "UTC" else scope.zone
     return memory_pb2.Scope(org_id=scope.org, agent_id=scope.agent, user_id=scope.user or "", zone=zone)
-
-
-def _ids(ids: Sequence[str]) -> list[str]:
-    return [ids] if isinstance(ids, str) else list(ids)
-
-
-def _json(value: Any, zone: str) -> Any:
-    """Returns a value as `Struct` takes it: datetimes as ISO 8601 text, collections as lists."""
-    if isinstance(value, datetime):
-        return time_to_wire("a time", value, zone).ToJsonString()
-    if isinstance(value, Mapping):
-        return {str(key): _json(inner, zone) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_json(inner, zone) for inner in value]
-    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -64,7 +65,7 @@ class OperationServicer:
             raise denied()
         size = len(request.arguments)
         arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
-        call.names = _names(arguments)
+        call.names = _names(operation, arguments)
         _check_reach(operation, arguments, call)
         result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
         return write_json(encode(result if readable else without_content(result), operation.result))
@@ -94,9 +95,12 @@ async def _aside(size: int, work: Callable[[], T]) -> T:
     return work() if size <= _INLINE_BYTES else await asyncio.to_thread(work)
 
 
-def _names(arguments: Mapping[str, Any]) -> frozenset[object]:
-    """The values of the arguments that are names."""
+def _names(operation: Operation, arguments: Mapping[str, Any]) -> frozenset[object]:
+    """The values of the arguments that are names, and the names of what `**kwargs` take."""
     found: set[object] = set()
+    for parameter in operation.parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            found.update(arguments.get(parameter.name, ()))
     for name in _NAMES & arguments.keys():
         value = arguments[name]
         found.update(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))

@@ -13,7 +13,6 @@ from germane.kinds.profile.reads import (
     ChatsWithAssistant,
     LineMarks,
     LinesNamed,
-    Mark,
     MarkedLine,
     MarkLine,
     NamedLines,
@@ -23,6 +22,7 @@ from germane.kinds.profile.reads import (
     clause_name,
     thing_of,
 )
+from germane.kinds.profile.value import Mark
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
