@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import pytest
 
 from germane import Agent, Conflict, Germane, GermaneError, InvalidInput
 from germane.grpc.client import Client
+from germane.grpc.server import operation_servicer
+from germane.types.codec import encode
 from germane_testing.builders import Hashed
 from support.listening import Wire, calling, listening, refused
 
@@ -83,9 +86,33 @@ async def test_what_is_forgotten_is_gone(service: tuple[Agent, Client, Wire]) ->
     assert (receipt.memory_ids, receipt.scrubbed) == ((gone.id,), True)
     assert [one.id for one in (await agent.memories.list()).memories] == [kept.id]
     assert not await client.forget([gone.id])
-    for wrong in ({}, {"source_kind": "nobody"}, {"everything": "yes"}):
+    wrongs: Any = [{}, {"source_kind": "nobody"}, {"everything": "yes"}]
+    for wrong in wrongs:
         with pytest.raises(InvalidInput):
             await client.forget(**wrong)
+
+
+@pytest.mark.requirement("RPC-3")
+async def test_a_long_result_is_written_beside_the_loop(
+    service: tuple[Agent, Client, Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop is that of the calls that a model waits for; to write a thousand results takes longer than one may wait."""
+    _, client, _ = service
+    threads: list[int] = []
+
+    def noted(value: Any, kind: Any) -> Any:
+        threads.append(get_ident())
+        return encode(value, kind)
+
+    monkeypatch.setattr(operation_servicer, "encode", noted)
+    for number in range(30):
+        await client.remember(f"Tea {number} is in the cupboard")
+    assert set(threads) == {get_ident()}
+    for long in (client.recall("tea", 30), client.memories.list()):
+        threads.clear()
+        await long
+        assert get_ident() not in threads
+        assert len(threads) == 1
 
 
 @pytest.mark.requirement("SCOPE-3")
