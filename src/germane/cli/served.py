@@ -11,15 +11,12 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from germane.cli.served_values import (
-    ServedBuilder,
-    ServedContext,
-    about_of,
-    context_of,
-)
+from germane.api.builder.builder import Builder
+from germane.cli.served_values import LONGEST, ServedContext, about_of, build_over, context_of
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.grpc.client import Client, rpcs
 from germane.grpc.client.channel import grpc, local
@@ -43,8 +40,6 @@ Progress = Callable[[int, int], None]
 KEY_VARIABLE = "GERMANE_API_KEY"
 _PATIENCE = 60.0
 """Seconds that a command waits for one answer."""
-_EXPLAINED = 10.0
-"""Seconds that an answer may take that waits for every source."""
 _TLS, _PLAIN = ("grpcs",), ("grpc", "")
 _HANDLES = ("blocks", "events", "graph", "history", "memories", "tasks")
 _VERBS = (
@@ -165,8 +160,8 @@ class ServedAgent:
     def documents(self) -> ServedDocuments:
         return ServedDocuments(self._client.documents)
 
-    def builder(self) -> ServedBuilder:
-        return ServedBuilder(self._client.build)
+    def builder(self) -> Builder:
+        return Builder(partial(build_over, self._client), zone=self._client.scope.zone)
 
     async def messages(self, session: str | None = None, *, whole: bool = True, **asked: Any) -> MessagePage:
         page = await self._client.messages(session, **asked)
@@ -182,7 +177,7 @@ class ServedAgent:
         return await self._client.consolidate(**asked)
 
     async def digest(self, query: str, *, deadline: float | None, **asked: Any) -> RemoteDigest:
-        return await self._client.digest(query, deadline=_EXPLAINED if deadline is None else deadline, **asked)
+        return await self._client.digest(query, deadline=LONGEST if deadline is None else deadline, **asked)
 
     async def extract(self, *, progress: Progress | None = None, **asked: Any) -> ExtractionRun:
         return await self._client.extract(**asked)
@@ -190,7 +185,7 @@ class ServedAgent:
     async def assemble(self, messages: list[Any], *, deadline: float | None, **asked: Any) -> ServedContext:
         """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
         germane's errors, where an application's client would answer with its own messages."""
-        self._asked = {"messages": messages, "deadline": _EXPLAINED if deadline is None else deadline, **asked}
+        self._asked = {"messages": messages, "deadline": LONGEST if deadline is None else deadline, **asked}
         rpc = rpcs.assemble(self._client.scope, messages, deadline=deadline, explain=True, **asked)
         answer = await self._client.run(rpc)
         return context_of(answer, asked, provider=rpc.request.options.provider)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from germane.api.builder.builder import BuildMetadata, BuiltRequest
+from germane.api.arguments import named_model
+from germane.api.builder.builder import BuildMetadata, BuildPlan, BuiltRequest
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
-from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteRequest
+from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteActivity
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.codec import decode
 from germane.types.context import Context
@@ -17,7 +18,10 @@ from germane.types.trace import Trace
 
 if TYPE_CHECKING:
     from germane.grpc.answer import Answer
+    from germane.grpc.client import Client
 
+LONGEST = 10.0
+"""Seconds that an answer of a server may take which waits for every source."""
 _NO_SCORE = Breakdown(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -81,60 +85,45 @@ def _not_converted(provider: str) -> NoReturn:
     raise InvalidInput(f"the context isn't there in the shape of {provider}: ask for it with --provider")
 
 
-class ServedBuilder:
-    """Collects what a command gives `Agent.builder()`, and has the server build the request."""
-
-    _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-        "with_model": ("model", "provider"),
-        "with_messages": ("messages",),
-        "with_base_instructions": ("instructions",),
-        "with_tools": ("tools",),
-        "with_tool_rules": ("rules",),
-        "with_query": ("query",),
-        "with_strategy": ("strategy",),
-        "with_session": ("session",),
-        "with_deadline": ("deadline",),
-    }
-
-    def __init__(self, build: Callable[..., Awaitable[RemoteRequest]]) -> None:
-        self._build = build
-        self._given: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Callable[..., ServedBuilder]:
-        arguments = self._ARGUMENTS[name]
-
-        def take(*given: Any) -> ServedBuilder:
-            self._given |= dict(zip(arguments, given, strict=True))
-            return self
-
-        return take
-
-    def with_batch_blocks(self, *labels: str) -> ServedBuilder:
-        self._given["blocks"] = labels
-        return self
-
-    def with_limits(self, **limits: int | None) -> ServedBuilder:
-        self._given["limits"] = {name: limit for name, limit in limits.items() if limit is not None}
-        return self
-
-    def __await__(self) -> Generator[Any, None, BuiltRequest]:
-        return self._built().__await__()
-
-    async def _built(self) -> BuiltRequest:
-        asked = {name: value for name, value in self._given.items() if value is not None}
-        built = await self._build(**{"deadline": 10.0, **asked})
-        kwargs, apart = built.kwargs, "config" in built.kwargs
-        config = kwargs["config"] if apart else kwargs
-        system = config.get("system_instruction") if apart else config.get("system", config.get("instructions"))
-        messages = next(kwargs[name] for name in ("messages", "input", "contents") if name in kwargs)
-        described = {**built.metadata, "blocks": [], "losses": []}  # of these two the server sends a summary
-        return BuiltRequest(
-            provider=built.provider,
-            model=asked["model"],
-            system=cast("Any", system),
-            messages=list(messages),
-            tools=list(config.get("tools", ())),
-            metadata=decode(BuildMetadata, described, "metadata", lenient=True),
-            context=None,
-            kwargs=kwargs,
-        )
+async def build_over(client: Client, plan: BuildPlan) -> BuiltRequest:
+    """Has the server build the request of a plan; it has its own table of limits by model. Raises germane's errors."""
+    model = named_model(plan.model)
+    messages: Any = plan.messages
+    tools: Any = plan.tools
+    strategy: Any = plan.strategy
+    built = await client.build(
+        messages,
+        model=model,
+        provider=plan.provider,
+        session=plan.session,
+        instructions=plan.instructions,
+        tools=tools,
+        rules=plan.rules,
+        blocks=plan.references,
+        activity=[RemoteActivity(one.at, one.agent, one.text) for one in plan.activity],
+        limits=plan.limits.changes,
+        query=plan.query,
+        filters=plan.filters,
+        at=plan.at,
+        strategy=strategy,
+        like=plan.like,
+        window=plan.window,
+        deadline=LONGEST if plan.deadline is None else plan.deadline,
+        schemas=plan.schemas,
+        descriptions=plan.descriptions,
+        history=plan.history,
+    )
+    kwargs, apart = built.kwargs, "config" in built.kwargs
+    config = kwargs["config"] if apart else kwargs
+    system = config.get("system_instruction") if apart else config.get("system", config.get("instructions"))
+    described = {**built.metadata, "blocks": [], "losses": []}  # of these two the server sends a summary
+    return BuiltRequest(
+        provider=built.provider,
+        model=model,
+        system=cast("Any", system),
+        messages=list(next(kwargs[name] for name in ("messages", "input", "contents") if name in kwargs)),
+        tools=list(config.get("tools", ())),
+        metadata=decode(BuildMetadata, described, "metadata", lenient=True),
+        context=None,
+        kwargs=kwargs,
+    )
