@@ -90,17 +90,8 @@ def record(
 def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
     """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
     strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
-    request = context_pb2.AssembleContextRequest(
-        org_id=scope.org,
-        agent_id=scope.agent,
-        user_id=scope.user or "",
-        model=checked_text("model", model),
-        messages=[context_pb2.Message(role="user", content="check")],
-        available_tokens=1,
-        options=context_pb2.AssembleOptions(
-            strategy=checked_text("strategy", strategy, optional=True), zone="" if scope.zone == "UTC" else scope.zone
-        ),
-    )
+    asked = [{"role": "user", "content": "check"}]
+    request = AssembleCall(scope, asked, model=model, strategy=strategy, max_tokens=1).build()
 
     def wrong(error: grpc.RpcError) -> GermaneError:
         return _wrong(error, scope)
