@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from germane import Agent, Filters, Germane, GermaneError, InvalidInput, NotFound
+from germane import Agent, Filters, Germane, GermaneError, InvalidInput, NotFound, StoreUnavailable
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane_testing.builders import Hashed
@@ -125,6 +125,34 @@ async def test_a_language_model_reads_what_waits(service: tuple[Agent, Client, W
     others = (await client.within(user="ben").memories.list()).memories
     assert not any("walnuts" in one.text for one in others)
     assert (await client.extract(session="talk of ben", dry_run=True)).waiting == 0
+
+
+@pytest.mark.requirement("MEM-7")
+async def test_a_call_that_ends_at_its_deadline_loses_nothing(tmp_path: Path) -> None:
+    """The next one reads what the first had begun with."""
+    cancelled = asyncio.Event()
+
+    async def never(_: str) -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return ""
+
+    model = ScriptedLLM(never, always=listed(entry("Is allergic to walnuts")))
+    opened = Germane.open(tmp_path / "g.db", embedder=Hashed(), llm=model, extraction=False, warm=False, freeze=False)
+    async with opened as germane, listening(germane) as wire:
+        given: Any = {"org": "acme", "agent": "support", "user": "anna"}
+        await germane.agent("support", org="acme", user="anna").record(TALK, session="s1")
+        async with (
+            Client(str(wire.server.address), patience=0.5, **given) as hasty,
+            Client(str(wire.server.address), patience=LONG, **given) as client,
+        ):
+            with pytest.raises(StoreUnavailable, match="DEADLINE_EXCEEDED"):
+                await hasty.extract(session="s1")
+            await cancelled.wait()
+            run = await client.extract(session="s1")
+            assert (run.messages, run.memories, run.failed) == (1, 1, 0)
 
 
 async def test_without_a_language_model_nothing_can_be_extracted(tmp_path: Path) -> None:

@@ -156,7 +156,13 @@ class ExtractionWorker:
             claim = await self._claim(within, eager)
             if claim is None:
                 return
-            await self._read(claim, done)
+            try:
+                await self._read(claim, done)
+            except asyncio.CancelledError:  # such as at a caller's deadline: the next run needn't wait until the lease ends
+                now = self._clock.now()
+                with suppress(StoreError):
+                    await self._store.commit(store_change(ReleaseClaim(claim=claim, reason="", retry_at=now, failed=False)))
+                raise
             if progress is not None:
                 progress(done.messages)
 
