@@ -22,10 +22,15 @@ pytestmark = pytest.mark.requirement("RPC-2")
 TYPED = {
     "assemble": "AssembleContext",
     "export": "Export",
-    "record": "Record",
 }
 """Methods of `Agent` that are RPCs with messages of their own, by the RPC."""
-ALSO_TYPED = {"feedback": "GiveFeedback", "forget": "Forget", "recall": "Search", "remember": "Remember"}
+ALSO_TYPED = {
+    "feedback": "GiveFeedback",
+    "forget": "Forget",
+    "recall": "Search",
+    "record": "Record",
+    "remember": "Remember",
+}
 """Operations that have messages of their own too, for clients in other languages."""
 OPERATOR = "it is the operator's, who has the file: keys are of one org"
 PROCESS = "it is about this process"
@@ -69,7 +74,17 @@ ELSEWHERE = {
 }
 """Methods that are no operations, each with the reason."""
 BARE = frozenset(
-    {"TaskBranch", "TaskCheckpoint", "Share", "ConsentRequest", "Receipt", "Ingested", "Consolidated", "ExtractionRun"}
+    {
+        "TaskBranch",
+        "TaskCheckpoint",
+        "Share",
+        "ConsentRequest",
+        "Receipt",
+        "Recorded",
+        "Ingested",
+        "Consolidated",
+        "ExtractionRun",
+    }
 )
 """Results of operations that write which hold nothing but names, ids, numbers and times."""
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from germane import Agent, Conflict, Germane, GermaneError, InvalidInput
+from germane import Agent, Conflict, Germane, GermaneError, InvalidInput, Message
 from germane.grpc.client import Client
 from germane.grpc.server import operation_servicer
 from germane.types.codec import encode
+from germane.types.message import Text
 from germane_testing.builders import Hashed
 from support.listening import Wire, calling, listening, refused
 
@@ -167,7 +168,12 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
         assert await writer.feedback([kept.id]) == 1
         denied: list[Any] = [writer.recall("canary")]
         for one in (reader, *others):
-            denied += [one.remember("x"), one.forget([kept.id]), one.feedback([kept.id])]
+            denied += [
+                one.remember("x"),
+                one.record([{"role": "user", "content": "x"}], session="s"),
+                one.forget([kept.id]),
+                one.feedback([kept.id]),
+            ]
         denied += [one.recall("canary") for one in others]
         for call in denied:
             with pytest.raises(GermaneError, match="PERMISSION_DENIED"):
@@ -175,3 +181,27 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
         assert (await writer.forget([kept.id])).memory_ids == (kept.id,)
         for one in (writer, reader, *others):
             await one.close()
+
+
+async def test_what_is_recorded_may_be_anything_that_the_library_takes(service: tuple[Agent, Client, Wire]) -> None:
+    """Dicts of any provider, germane's own messages, an SDK's objects; what can't be sent is named."""
+    agent, client, _ = service
+
+    class Dumped:
+        def model_dump(self, **_: Any) -> dict[str, Any]:
+            return {"role": "assistant", "content": "It came broken"}
+
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    told: list[Any] = [{"role": "user", "content": "Where is the vase?", "id": "m1", "created_at": at}, Dumped()]
+    told.append(Message(role="user", parts=(Text("Send another one"),)))
+    assert len((await client.record(told, session="s1", channel="mail")).added) == 3
+    again = await client.record(told, session="s1", channel="mail")
+    assert (again.added, again.skipped) == ((), 3)
+    stored = (await agent.messages("s1")).messages
+    assert [one.text for one in stored] == ["Send another one", "It came broken", "Where is the vase?"]
+    assert (stored[-1].created_at, stored[-1].provenance.channel) == (at, "mail")
+    wrong: list[Any] = ["hello", 5, [5], [{"role": "user", "content": object()}], [{"role": "user", "content": {1, 2}}]]
+    for messages in wrong:
+        with pytest.raises(InvalidInput):
+            await client.record(messages, session="s2")
+    assert (await agent.stats()).sessions == 1

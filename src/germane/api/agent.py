@@ -380,6 +380,7 @@ class Agent:
 
     # What is stored, changed and forgotten.
 
+    @operation("write")
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:

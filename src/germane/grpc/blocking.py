@@ -29,7 +29,6 @@ class Client(ClientCalls, BlockingVerbs):
     """
 
     assemble = never_raises(AssembleCall)
-    record = raises(rpcs.record)
     check = raises(rpcs.check)
 
     def directive(self, text: str | None = None) -> str:

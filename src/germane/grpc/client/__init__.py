@@ -33,7 +33,6 @@ class Client(ClientCalls, ClientVerbs):
     """
 
     assemble = never_raises(AssembleCall)
-    record = raises(rpcs.record)
     check = raises(rpcs.check)
 
     async def directive(self, text: str | None = None) -> str:

@@ -31,7 +31,7 @@ from germane.kinds.blocks.permission import ConsentRequest, Share
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, TextSchema
 from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
 from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
-from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, SessionPage
+from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, Recorded, SessionPage
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.upkeep import Audit, Consolidated
@@ -860,6 +860,25 @@ class BlockingVerbs(ClientHandle):
         answer isn't used, and `note` says so. Raises `InvalidInput`, also for `use_llm=True` without a language model."""
         found: CompressedText = self._read(
             "compress", CompressedText, content=content, max_tokens=max_tokens, model=model, query=query, use_llm=use_llm
+        )
+        return found
+
+    def record(
+        self,
+        messages: Sequence[Mapping[str, Any] | Message],
+        *,
+        session: str,
+        source_kind: str = "user",
+        channel: str | None = None,
+    ) -> Recorded:
+        """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
+        `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is
+        written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again
+        completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets`
+        counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
+        call writes nothing."""
+        found: Recorded = self._write(
+            "record", Recorded, messages=messages, session=session, source_kind=source_kind, channel=channel
         )
         return found
 

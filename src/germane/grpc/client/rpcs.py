@@ -23,11 +23,10 @@ from germane.errors import (
     StoreUnavailable,
 )
 from germane.grpc.answer import Answer
-from germane.grpc.client.assembly import AssembleCall, ClientScope, checked_text
+from germane.grpc.client.assembly import AssembleCall, ClientScope
 from germane.grpc.client.channel import grpc
-from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized, add_messages
+from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized
 from germane.grpc.messages import context_pb2, memory_pb2
-from germane.kinds.events.value import Recorded
 
 T = TypeVar("T")
 
@@ -67,24 +66,6 @@ def assemble(scope: ClientScope, messages: Sequence[Any], *, deadline: float | N
             ) from None
 
     return ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, read)
-
-
-def record(
-    scope: ClientScope, messages: Sequence[Any], *, session: str, source_kind: str = "user", channel: str | None = None
-) -> ClientRpc[Recorded]:
-    """Stores the messages of a session verbatim. Idempotent: a message that is sent again is stored once. The result has the
-    ids of what is new and of what was extracted from it, and counts the secrets that were found."""
-    carrier = context_pb2.AssembleContextRequest()
-    with sendable():
-        add_messages(messages, carrier, all=True)
-    request = memory_pb2.RecordRequest(
-        scope=scope_to_wire(scope),
-        session_id=checked_text("session", session),
-        messages=carrier.messages,
-        source_kind=checked_text("source_kind", source_kind),
-        channel=checked_text("channel", channel, optional=True),
-    )
-    return ClientRpc(memory_pb2.EventServiceStub, "Record", request, _recorded)
 
 
 def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
@@ -127,17 +108,6 @@ def sendable() -> Iterator[None]:
         raise InvalidInput(
             f"messages hold more than {MAX_BYTES >> 20} MiB of text", advice="give them in several calls"
         ) from None
-
-
-def _recorded(wire: memory_pb2.RecordResponse) -> Recorded:
-    return Recorded(
-        added=tuple(wire.added),
-        skipped=wire.skipped,
-        secrets=dict(wire.secrets),
-        extracted=tuple(wire.extracted),
-        assumed_resent=wire.assumed_resent,
-        assumed_new=tuple(wire.assumed_new),
-    )
 
 
 def germane_error(error: grpc.RpcError) -> GermaneError:
