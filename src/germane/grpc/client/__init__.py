@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from germane.grpc.client import rpcs
 from germane.grpc.client.assembly import AssembleCall
-from germane.grpc.client.asyncio_calls import ClientCalls, never_raises, raises
+from germane.grpc.client.asyncio_calls import ClientCalls, never_raises
 from germane.grpc.client.handles import ClientVerbs
 
 
@@ -33,7 +33,11 @@ class Client(ClientCalls, ClientVerbs):
     """
 
     assemble = never_raises(AssembleCall)
-    check = raises(rpcs.check)
+
+    async def check(self, *, model: str = "gpt-4o", strategy: str | None = None) -> None:
+        """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
+        strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
+        await self.run(rpcs.check(self.scope, model=model, strategy=strategy))
 
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""

@@ -126,18 +126,6 @@ def never_raises(
     return method
 
 
-def raises(
-    make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]],
-) -> Callable[Concatenate[ClientCalls, P], Coroutine[Any, Any, T]]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    async def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.run(make_rpc(self.scope, *args, **kwargs))
-
-    update_wrapper(method, make_rpc)
-    return method
-
-
 async def _outcome(call: Awaitable[T]) -> T:
     if (response := await call) is None:  # gRPC returns None for a response that it couldn't decode
         raise Fallback("grpc_error:INTERNAL")

@@ -102,13 +102,3 @@ def never_raises(
     method.__name__ = "assemble"
     method.__signature__ = signature(make_call).replace(return_annotation=Answer)  # type: ignore[attr-defined]
     return method
-
-
-def raises(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Callable[Concatenate[ClientCalls, P], T]:
-    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
-
-    def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.run(make_rpc(self.scope, *args, **kwargs))
-
-    update_wrapper(method, make_rpc)
-    return method

@@ -61,7 +61,8 @@ class _ByteBudget:
 
 
 def add_messages(messages: Sequence[Any], request: context_pb2.AssembleContextRequest) -> list[SentMessage]:
-    """Adds `messages` to the request. Raises `Oversized`, `InvalidInput`, and the errors of `json.dumps` for a value that JSON can't hold."""
+    """Adds `messages` to the request. Raises `Oversized`, `InvalidInput`, and the errors of `json.dumps` for a value that JSON
+    can't hold."""
     budget = _ByteBudget()
     lead, tail = _run_bounds(messages)
     sent = []

@@ -1,13 +1,11 @@
-"""RPCs: the client's calls that may raise: each as a request, its RPC, and the reader of its response.
+"""RPCs: what the client sends besides its quiet `assemble`: a request, its RPC, and the reader of the response.
 
-No model call waits for these: `germane_error` turns a gRPC status into one of germane's errors. Most return
-the contract's own messages.
+No model call waits for these, so they raise: `germane_error` turns a gRPC status into one of germane's errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -53,8 +51,11 @@ def assemble(scope: ClientScope, messages: Sequence[Any], *, deadline: float | N
     messages. For a program that a person uses. `deadline` are the seconds until the service answers (default: its own)."""
     call = AssembleCall(scope, messages, **asked)
     call.copy_messages()
-    with sendable():
+    try:
         request = call.build()
+    except Oversized:
+        problem = f"messages hold more than {MAX_BYTES >> 20} MiB of text"
+        raise InvalidInput(problem, advice="give them in several calls") from None
     request.deadline_ms = 0 if deadline is None else max(1, round(deadline * 1000))
 
     def read(response: context_pb2.AssembleContextResponse) -> Answer:
@@ -69,8 +70,7 @@ def assemble(scope: ClientScope, messages: Sequence[Any], *, deadline: float | N
 
 
 def check(scope: ClientScope, *, model: str = "gpt-4o", strategy: str | None = None) -> ClientRpc[None]:
-    """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
-    strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
+    """See the client's `check`."""
     asked = [{"role": "user", "content": "check"}]
     request = AssembleCall(scope, asked, model=model, strategy=strategy, max_tokens=1).build()
 
@@ -97,17 +97,6 @@ def _wrong(error: grpc.RpcError, scope: ClientScope) -> GermaneError:
         case grpc.StatusCode.UNIMPLEMENTED:
             return InvalidInput("target: what answers there is another service than germane's", advice="correct the address")
     return germane_error(error)
-
-
-@contextmanager
-def sendable() -> Iterator[None]:
-    """Raises `InvalidInput` where the messages that are written inside hold more text than one request may."""
-    try:
-        yield
-    except Oversized:
-        raise InvalidInput(
-            f"messages hold more than {MAX_BYTES >> 20} MiB of text", advice="give them in several calls"
-        ) from None
 
 
 def germane_error(error: grpc.RpcError) -> GermaneError:
