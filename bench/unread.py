@@ -60,7 +60,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "extraction.memories.language.language": _OF_CODE,
         "kinds.memories.plans.resolve": "compares ids",
         "kinds.memories.forgetting.secret_finding": "text.secrets.detection.find_secrets, which is measured",
-        "kinds.memories.value.Holding.of": "counts characters of a memory",
+        "kinds.memories.upkeep.Holding.of": "counts characters of a memory",
         "kinds.memories.consolidation.compress": "the beginnings of episodes, cut to a size",
         "kinds.memories.consolidation.merge": "compares hashes",
         "kinds.memories.consolidation.evict": "compares numbers",

@@ -50,10 +50,10 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
     async with service(org="acme", agent="support", user="caroline") as client:
         assert len((await client.record(TALK, session="s1")).added) == 2
         kept = await client.remember("Prefers e-mail to phone calls", kind="preference", pinned=True, tags=["contact"])
-        assert kept.tags == ["contact"]
+        assert kept.tags == ("contact",)
         assert await client.directive("Be kind.") == await client.directive() == "Be kind."
-        found = await client.search("vase", 5)
-        assert "s1" in {one.session_id for one in found}
+        found = await client.recall("vase", 5)
+        assert "s1" in {one.candidate.session for one in found}
         answer = await client.assemble(ASKED, model="gpt-4o", session="s2")
         directive, found, asked = answer.messages
         assert asked is ASKED[0]
@@ -62,7 +62,7 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
         assert kept.id in answer.metadata.memory_ids
         assert await client.feedback([kept.id, "no-such-id"]) == 1
         receipt = await client.forget([kept.id])
-        assert (list(receipt.memory_ids), receipt.scrubbed, receipt.waiting_for) == ([kept.id], True, "")
+        assert (receipt.memory_ids, receipt.scrubbed, receipt.waiting_for) == ((kept.id,), True, "")
         again = await client.assemble(ASKED, model="gpt-4o", session="s2")
         assert "Prefers e-mail" not in str(again.messages)
 
@@ -169,11 +169,11 @@ async def test_what_narrows_goes_over_the_wire() -> None:
     """`germane.Filters`, or a mapping with its names; times in the caller's zone."""
     async with service(zone="Europe/Berlin") as client:
         kept = await client.remember("The vase is blue.", tags=["vase"], valid_from=datetime(2026, 1, 1))
-        assert kept.valid_from.ToDatetime() == datetime(2025, 12, 31, 23)
+        assert kept.valid_from == datetime(2025, 12, 31, 23, tzinfo=UTC)
         await client.remember("The vase is red.", tags=["other"])
         for filters in (Filters(tags=("vase",)), {"tags": ["vase"], "until": datetime(2100, 1, 1, tzinfo=UTC)}):
-            found = await client.search("vase", filters=filters)
-            assert [one.text for one in found] == ["The vase is blue."]
+            found = await client.recall("vase", filters=filters)
+            assert [one.candidate.text for one in found] == ["The vase is blue."]
             answer = await client.assemble(ASKED, model="gpt-4o", filters=filters)
             assert "is blue" in str(answer.messages)
             assert "is red" not in str(answer.messages)
@@ -186,7 +186,7 @@ async def test_the_blocking_client_has_the_same_verbs() -> None:
         def work() -> tuple[Any, ...]:
             with Blocking(client._connection.address.target, limit=LONG) as blocking:
                 kept = blocking.remember("The vase is blue.", pinned=True)
-                found = [one.text for one in blocking.search("vase")]
+                found = [one.candidate.text for one in blocking.recall("vase")]
                 answer = blocking.within(user="somebody").assemble(ASKED, model="gpt-4o")
                 return found, blocking.feedback([kept.id]), blocking.directive(), answer.messages[-1] is ASKED[0]
 
@@ -209,7 +209,7 @@ async def test_verbs_raise_germanes_errors() -> None:
         Blocking(f"127.0.0.1:{unused_port()}") as blocking,
         pytest.raises(germane.errors.StoreUnavailable, match="UNAVAILABLE"),
     ):
-        blocking.search("x")
+        blocking.recall("x")
 
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
@@ -218,4 +218,4 @@ async def test_every_status_is_an_error_of_germanes(code: grpc.StatusCode) -> No
     with serving(refusing(code)) as address:
         async with Client(address) as client:
             with pytest.raises(germane.errors.GermaneError):
-                await client._run(ASSEMBLY)
+                await client.run(ASSEMBLY)

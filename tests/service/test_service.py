@@ -136,4 +136,4 @@ async def test_health_readiness_and_metrics_are_there(tmp_path: Path) -> None:
     assert "flowerpot" not in text + metrics
     happened = [one["event"] for one in events if one["event"] in ("listening", "stopping", "stopped")]
     assert happened == ["listening", "listening", "stopping", "stopped"]
-    assert {one["method"] for one in events if one["event"] == "request"} == {"Remember", "AssembleContext"}
+    assert {one["method"] for one in events if one["event"] == "request"} == {"remember", "AssembleContext"}

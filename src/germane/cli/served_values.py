@@ -2,117 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast
-from uuid import uuid4
 
-from germane.api.builder.builder import BuildMetadata, BuiltRequest
+from germane.api.arguments import named_model
+from germane.api.builder.builder import BuildMetadata, BuildPlan, BuiltRequest
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
-from germane.grpc.messages import memory_pb2, number_of
-from germane.kinds.memories.value import KINDS, Memory, Receipt
-from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteRequest
-from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
+from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteActivity
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.codec import decode
 from germane.types.context import Context
 from germane.types.trace import Trace
 
 if TYPE_CHECKING:
     from germane.grpc.answer import Answer
+    from germane.grpc.client import Client
 
+LONGEST = 10.0
+"""Seconds that an answer of a server may take which waits for every source."""
 _NO_SCORE = Breakdown(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-def memory_of(wire: memory_pb2.Memory) -> Memory:
-    """Returns a memory. `content_hash` isn't sent."""
-    kind, origin = KINDS[wire.kind], wire.provenance
-    return Memory(
-        id=wire.id,
-        kind=wire.kind,
-        content=decode(kind, _object(wire.fields), "fields"),
-        user=wire.user_id or None,
-        created_at=_time(wire, "created_at") or datetime.now(UTC),
-        updated_at=_time(wire, "updated_at") or datetime.now(UTC),
-        valid_from=_time(wire, "valid_from") or datetime.now(UTC),
-        valid_to=_time(wire, "valid_to"),
-        expires_at=_time(wire, "expires_at"),
-        superseded_by=wire.superseded_by or None,
-        derived_from=tuple(wire.derived_from),
-        stale_since=_time(wire, "stale_since"),
-        tags=tuple(wire.tags),
-        sensitivity=wire.sensitivity,
-        confidence=wire.confidence,
-        pinned=wire.pinned,
-        helpful=wire.helpful,
-        harmful=wire.harmful,
-        retrieval_count=wire.retrieval_count,
-        provenance=Provenance(
-            source_kind=origin.source_kind,
-            channel=origin.channel or None,
-            session=origin.session_id or None,
-            message_id=origin.message_id or None,
-            tool_call_id=origin.tool_call_id or None,
-            refs=tuple(origin.refs),
-            metadata=_object(origin.metadata),
-        ),
-        secrets=dict(wire.secrets),
-        near_duplicates=tuple(wire.near_duplicates),
-    )
-
-
-def _time(wire: Any, name: str) -> datetime | None:
-    return getattr(wire, name).ToDatetime(UTC) if wire.HasField(name) else None
-
-
-def _object(wire: Any) -> dict[str, Any]:
-    """Returns a `Struct` as a dict."""
-    return {name: _json(value) for name, value in wire.fields.items()}
-
-
-def _json(wire: Any) -> Any:
-    """Returns what a `Value` stands for."""
-    match wire.WhichOneof("kind"):
-        case "struct_value":
-            return _object(wire.struct_value)
-        case "list_value":
-            return [_json(one) for one in wire.list_value.values]
-        case "number_value":
-            return number_of(wire.number_value)
-        case "string_value":
-            return wire.string_value
-        case "bool_value":
-            return wire.bool_value
-    return None
-
-
-def scored_of(wire: memory_pb2.SearchResponse, rank: int) -> Scored:
-    """Returns one result of a search."""
-    candidate = Candidate(
-        id=wire.id,
-        source=wire.source,
-        category=wire.category,
-        text=wire.text,
-        created_at=wire.created_at.ToDatetime(UTC),
-        speaker=wire.speaker,
-        session=wire.session_id or None,
-        title=wire.title,
-        provenance=Provenance(message_id=wire.message_id or None),
-    )
-    parts = Breakdown(*(getattr(wire, name) for name in Breakdown._fields))
-    return Scored(candidate, wire.score, 0.0, parts, rank)
-
-
-def receipt_of(wire: memory_pb2.ForgetResponse) -> Receipt:
-    """Returns what was forgotten."""
-    given: dict[str, Any] = {one.name: getattr(wire, one.name) for one in fields(Receipt)}
-    return Receipt(**given | {name: tuple(value) for name, value in given.items() if not isinstance(value, bool | str)})
-
-
-def unknown_id() -> str:
-    """Returns an id that nothing has."""
-    return str(uuid4())
 
 
 def about_of(known: KnownAbout, model: str) -> AboutEntity:
@@ -175,60 +85,45 @@ def _not_converted(provider: str) -> NoReturn:
     raise InvalidInput(f"the context isn't there in the shape of {provider}: ask for it with --provider")
 
 
-class ServedBuilder:
-    """Collects what a command gives `Agent.builder()`, and has the server build the request."""
-
-    _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-        "with_model": ("model", "provider"),
-        "with_messages": ("messages",),
-        "with_base_instructions": ("instructions",),
-        "with_tools": ("tools",),
-        "with_tool_rules": ("rules",),
-        "with_query": ("query",),
-        "with_strategy": ("strategy",),
-        "with_session": ("session",),
-        "with_deadline": ("deadline",),
-    }
-
-    def __init__(self, build: Callable[..., Awaitable[RemoteRequest]]) -> None:
-        self._build = build
-        self._given: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Callable[..., ServedBuilder]:
-        arguments = self._ARGUMENTS[name]
-
-        def take(*given: Any) -> ServedBuilder:
-            self._given |= dict(zip(arguments, given, strict=True))
-            return self
-
-        return take
-
-    def with_batch_blocks(self, *labels: str) -> ServedBuilder:
-        self._given["blocks"] = labels
-        return self
-
-    def with_limits(self, **limits: int | None) -> ServedBuilder:
-        self._given["limits"] = {name: limit for name, limit in limits.items() if limit is not None}
-        return self
-
-    def __await__(self) -> Generator[Any, None, BuiltRequest]:
-        return self._built().__await__()
-
-    async def _built(self) -> BuiltRequest:
-        asked = {name: value for name, value in self._given.items() if value is not None}
-        built = await self._build(**{"deadline": 10.0, **asked})
-        kwargs, apart = built.kwargs, "config" in built.kwargs
-        config = kwargs["config"] if apart else kwargs
-        system = config.get("system_instruction") if apart else config.get("system", config.get("instructions"))
-        messages = next(kwargs[name] for name in ("messages", "input", "contents") if name in kwargs)
-        described = {**built.metadata, "blocks": [], "losses": []}  # of these two the server sends a summary
-        return BuiltRequest(
-            provider=built.provider,
-            model=asked["model"],
-            system=cast("Any", system),
-            messages=list(messages),
-            tools=list(config.get("tools", ())),
-            metadata=decode(BuildMetadata, described, "metadata", lenient=True),
-            context=None,
-            kwargs=kwargs,
-        )
+async def build_over(client: Client, plan: BuildPlan) -> BuiltRequest:
+    """Has the server build the request of a plan; it has its own table of limits by model. Raises germane's errors."""
+    model = named_model(plan.model)
+    messages: Any = plan.messages
+    tools: Any = plan.tools
+    strategy: Any = plan.strategy
+    built = await client.build(
+        messages,
+        model=model,
+        provider=plan.provider,
+        session=plan.session,
+        instructions=plan.instructions,
+        tools=tools,
+        rules=plan.rules,
+        blocks=plan.references,
+        activity=[RemoteActivity(one.at, one.agent, one.text) for one in plan.activity],
+        limits=plan.limits.changes,
+        query=plan.query,
+        filters=plan.filters,
+        at=plan.at,
+        strategy=strategy,
+        like=plan.like,
+        window=plan.window,
+        deadline=LONGEST if plan.deadline is None else plan.deadline,
+        schemas=plan.schemas,
+        descriptions=plan.descriptions,
+        history=plan.history,
+    )
+    kwargs, apart = built.kwargs, "config" in built.kwargs
+    config = kwargs["config"] if apart else kwargs
+    system = config.get("system_instruction") if apart else config.get("system", config.get("instructions"))
+    described = {**built.metadata, "blocks": [], "losses": []}  # of these two the server sends a summary
+    return BuiltRequest(
+        provider=built.provider,
+        model=model,
+        system=cast("Any", system),
+        messages=list(next(kwargs[name] for name in ("messages", "input", "contents") if name in kwargs)),
+        tools=list(config.get("tools", ())),
+        metadata=decode(BuildMetadata, described, "metadata", lenient=True),
+        context=None,
+        kwargs=kwargs,
+    )

@@ -10,8 +10,9 @@ has made calls works in the parent only: make a new client in each process.
 
 from __future__ import annotations
 
-from germane.grpc.client import assembly, rpcs
-from germane.grpc.client.blocking_calls import ClientCalls, never_raises, raises
+from germane.grpc.client import rpcs
+from germane.grpc.client.assembly import AssembleCall
+from germane.grpc.client.blocking_calls import ClientCalls, never_raises
 from germane.grpc.client.blocking_handles import BlockingVerbs
 
 
@@ -27,13 +28,12 @@ class Client(ClientCalls, BlockingVerbs):
     Raises `InvalidInput` for an argument that can't be used. A server that can't be reached isn't an error here.
     """
 
-    assemble = never_raises(assembly.assemble)
-    record = raises(rpcs.record)
-    remember = raises(rpcs.remember)
-    search = raises(rpcs.search)
-    forget = raises(rpcs.forget)
-    feedback = raises(rpcs.feedback)
-    check = raises(rpcs.check)
+    assemble = never_raises(AssembleCall)
+
+    def check(self, *, model: str = "gpt-4o", strategy: str | None = None) -> None:
+        """For the start of a program: returns where the service answers, accepts the key for this org and agent, and knows the
+        strategy; injects nothing. Raises what is wrong, and what to do: `StoreUnavailable`, else `InvalidInput`."""
+        self.run(rpcs.check(self.scope, model=model, strategy=strategy))
 
     def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""

@@ -135,7 +135,7 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "level": _one_of(("debug", "info", "warning", "error", "critical")),
         "logger": _form(r"[A-Za-z_][\w.]{0,80}"),
         "memories": _number,
-        "method": _form(r"[A-Z][A-Za-z]{2,40}"),
+        "method": _form(r"[A-Z][A-Za-z]{2,40}|[a-z][a-z_.]{2,40}"),
         "milliseconds": _number,
         "not_ready": _list_of(_one_of(_NOT_READY)),
         "org": _id,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 Right = Literal["read", "write"]
-"""`read` allows assemble, search and export; `write` allows remember, record, feedback, forget and directive."""
+"""`read` allows to assemble, search, look through and export; `write` allows to store, change, consolidate and forget."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

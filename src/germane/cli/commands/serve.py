@@ -173,8 +173,8 @@ def create(
     rights: Annotated[
         Literal["read", "write", "both"] | None,
         typer.Option(
-            help="read allows assemble, search and export; write allows remember, record, feedback, forget, directive and "
-            "changes of blocks.  "
+            help="read allows to assemble, search, look through and export; write allows to store, change, consolidate and "
+            "forget.  "
             "[default: both]"
         ),
     ] = None,

@@ -60,18 +60,11 @@ class _ByteBudget:
             raise Oversized
 
 
-def add_messages(
-    messages: Sequence[Any],
-    request: context_pb2.AssembleContextRequest,
-    *,
-    all: bool = False,
-) -> list[SentMessage]:
-    """Adds `messages` to the request, each as a message of its own if `all`.
-
-    Raises `Oversized`, `InvalidInput`, and the errors of `json.dumps` for a value that JSON can't hold.
-    """
+def add_messages(messages: Sequence[Any], request: context_pb2.AssembleContextRequest) -> list[SentMessage]:
+    """Adds `messages` to the request. Raises `Oversized`, `InvalidInput`, and the errors of `json.dumps` for a value that JSON
+    can't hold."""
     budget = _ByteBudget()
-    lead, tail = (0, 0) if all else _run_bounds(messages)
+    lead, tail = _run_bounds(messages)
     sent = []
     for index, message in enumerate(messages):
         if lead <= index < tail:

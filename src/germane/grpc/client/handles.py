@@ -1,4 +1,4 @@
-# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
+# Made by tests/support/client_handles.py from the table of operations. To change it, run "make twins".
 """Handles: the handles of the asyncio client.
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
@@ -35,10 +35,12 @@ from germane.kinds.blocks.permission import ConsentRequest, Share
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, TextSchema
 from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
 from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
-from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, SessionPage
+from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, Recorded, SessionPage
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
 from germane.kinds.memories.conflicts import Contradiction
+from germane.kinds.memories.upkeep import Audit, Consolidated
 from germane.kinds.memories.value import Memory, Page, Receipt
+from germane.kinds.profile.value import ProfileView
 from germane.kinds.remote_values import (
     CheckedCalls,
     KnownAbout,
@@ -46,6 +48,7 @@ from germane.kinds.remote_values import (
     RemoteCompaction,
     RemoteContext,
     RemoteDelegation,
+    RemoteDigest,
     RemoteEarlier,
     RemoteOutline,
     RemoteRequest,
@@ -67,11 +70,11 @@ from germane.tool_rules.value import (
     ToolCooldown,
 )
 from germane.types.budget import CompressedText, TokenCount
-from germane.types.candidate import Provenance
+from germane.types.candidate import Provenance, Scored
 from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.message import Message, ToolCall
 from germane.types.query import Filters
-from germane.types.reports import Why
+from germane.types.reports import ExtractionRun, Why
 
 
 class ClientBlocks(ClientHandle):
@@ -876,10 +879,130 @@ class ClientVerbs(ClientHandle):
         )
         return found
 
+    async def record(
+        self,
+        messages: Sequence[Mapping[str, Any] | Message],
+        *,
+        session: str,
+        source_kind: str = "user",
+        channel: str | None = None,
+    ) -> Recorded:
+        """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
+        `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is
+        written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again
+        completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets`
+        counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
+        call writes nothing."""
+        found: Recorded = await self._write(
+            "record", Recorded, messages=messages, session=session, source_kind=source_kind, channel=channel
+        )
+        return found
+
+    async def extract(self, *, session: str | None = None, everything: bool = False, dry_run: bool = False) -> ExtractionRun:
+        """Has the configured language model read what waits in this scope, to the end: the messages recorded since a model was
+        configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
+        one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
+        numbers of messages. Raises `InvalidInput` where no model is configured."""
+        found: ExtractionRun = await self._write(
+            "extract", ExtractionRun, session=session, everything=everything, dry_run=dry_run
+        )
+        return found
+
+    async def remember(self, text: str | None = None, *, kind: str = "note", agent_wide: bool = False, **fields: Any) -> Memory:
+        """Stores a memory and returns it. `kind` is fact, preference, procedure, behavior, episode or note; `text` is the
+        kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
+        every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
+        on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
+        stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
+        `InvalidInput`, `UnknownName`."""
+        found: Memory = await self._write("remember", Memory, text=text, kind=kind, agent_wide=agent_wide, fields=fields)
+        return found
+
+    async def forget(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        tag: str | None = None,
+        session: str | None = None,
+        source_kind: str | None = None,
+        channel: str | None = None,
+        user: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Receipt:
+        """Removes what matches every criterion given, with its vectors and index entries, and leaves a tombstone without
+        content. `everything`, or a `user` and no other criterion, also removes the directive, the sessions and the names of
+        their owner. `session`, `source_kind` and `channel` are those of the provenance. The receipt
+        tells where the store was searched for what is left, and whether the texts are gone from every file, or what that waits
+        for; the same call later tells the state then. `dry_run` removes nothing and returns what would be removed. Raises
+        `InvalidInput`, also without any criterion."""
+        found: Receipt = await self._write(
+            "forget",
+            Receipt,
+            ids=ids,
+            key=key,
+            tag=tag,
+            session=session,
+            source_kind=source_kind,
+            channel=channel,
+            user=user,
+            everything=everything,
+            dry_run=dry_run,
+            by=by,
+            reason=reason,
+        )
+        return found
+
+    async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
+        """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
+        scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
+        and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
+        found: int = await self._write("feedback", int, ids=ids, helpful=helpful)
+        return found
+
+    async def consolidate(
+        self, *, max_memories: int | None = None, max_bytes: int | None = None, dry_run: bool = False, by: str = ""
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        found: Consolidated = await self._write(
+            "consolidate", Consolidated, max_memories=max_memories, max_bytes=max_bytes, dry_run=dry_run, by=by
+        )
+        return found
+
     async def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
         found: Memory | Event = await self._read("find", Memory | Event, id=id)
+        return found
+
+    async def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
+        """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
+        holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
+        `tokens` (0 to 1,000,000) is the budget (default: that of the strategy `default`). Raises `InvalidInput`."""
+        found: ProfileView = await self._read("profile", ProfileView, at=at, tokens=tokens)
+        return found
+
+    async def mark_line(self, id: str, mark: Literal["pin", "hide"] | None) -> str:
+        """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
+        the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
+        more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
+        Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
+        found: str = await self._write("mark_line", str, id=id, mark=mark)
+        return found
+
+    async def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
+        """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
+        (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
+        `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
+        Raises `InvalidInput`."""
+        found: Audit = await self._read("audit", Audit, unused_days=unused_days, limit=limit, messages=messages)
         return found
 
     async def messages(
@@ -936,6 +1059,22 @@ class ClientVerbs(ClientHandle):
         found: str = await self._write("set_directive", str, text=text)
         return found
 
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | Mapping[str, Any] | None = None,
+        at: datetime | None = None,
+        strategy: str = "default",
+    ) -> tuple[Scored, ...]:
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
+        `limit` (1 to 1,000). Raises `InvalidInput`."""
+        found: tuple[Scored, ...] = await self._read(
+            "recall", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
+        )
+        return found
+
     async def about(
         self,
         name: str | None = None,
@@ -984,6 +1123,35 @@ class ClientVerbs(ClientHandle):
         )
         return found
 
+    async def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+        strategy: str = "digest",
+    ) -> RemoteDigest:
+        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself, as
+        `germane.Agent.digest` does: a list with ids and provenance, or one line that says why there is none. `deadline` is in
+        seconds. Raises `InvalidInput`."""
+        found: RemoteDigest = await self._read(
+            "digest",
+            RemoteDigest,
+            query=query,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=strategy,
+        )
+        return found
+
     async def expand(self, id: str, *, filters: Filters | Mapping[str, Any] | None = None) -> str:
         """Returns the whole text of what has this id: a task's result, a message, a memory, an archival entry, a block. The ids
         of a context's lines are those of its items, or a component's `source`. Raises `NotFound`."""
@@ -1007,7 +1175,7 @@ class ClientVerbs(ClientHandle):
         effort: Literal["low", "medium", "high"] | float | None = None,
         window: int | None = None,
         like: str | None = None,
-        system: str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        system: str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any] | None = None,
         blocks: Sequence[str] = (),
         task: str | bool | None = None,
         deadline: float = 10.0,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import fields, is_dataclass
+from inspect import Parameter
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
@@ -27,6 +29,8 @@ _PART_BYTES = 1 << 20
 """Bytes of a result that one response holds."""
 _INLINE_BYTES = 50_000
 """Bytes of arguments up to which they are read on the event loop."""
+_INLINE_THINGS = 20
+"""Things in a result up to which it is written on the event loop: each takes up to 80 µs."""
 _NAMES = frozenset(
     {"id", "ids", "label", "session", "model", "provider", "strategy", "kind", "type", "permission", "folder", "block"}
 )
@@ -62,12 +66,13 @@ class OperationServicer:
         readable = may_read(call)
         if operation.declared.also_reads and not readable:
             raise denied()
-        size = len(request.arguments)
-        arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
-        call.names = _names(arguments)
+        long = len(request.arguments) > _INLINE_BYTES
+        arguments = await _aside(long, lambda: operation.arguments(read_object(request.arguments, "arguments")))
+        call.names = _names(operation, arguments)
         _check_reach(operation, arguments, call)
         result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
-        return write_json(encode(result if readable else without_content(result), operation.result))
+        shown = result if readable else without_content(result)
+        return await _aside(_count(shown) > _INLINE_THINGS, lambda: write_json(encode(shown, operation.result)))
 
     def _named(self, name: str, call: RpcCall) -> Operation:
         operation = self._operations.get(name)
@@ -90,13 +95,23 @@ def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCa
         raise denied()
 
 
-async def _aside(size: int, work: Callable[[], T]) -> T:
-    return work() if size <= _INLINE_BYTES else await asyncio.to_thread(work)
+async def _aside(long: bool, work: Callable[[], T]) -> T:
+    """Does long work in a thread, so that the loop stays free for the calls that a model waits for."""
+    return await asyncio.to_thread(work) if long else work()
 
 
-def _names(arguments: Mapping[str, Any]) -> frozenset[object]:
-    """The values of the arguments that are names."""
+def _count(result: Any) -> int:
+    """How many things a result holds: of a page, those of its longest list."""
+    parts = [getattr(result, one.name) for one in fields(result)] if is_dataclass(result) else [result]
+    return max((len(one) for one in parts if isinstance(one, tuple | list)), default=0)
+
+
+def _names(operation: Operation, arguments: Mapping[str, Any]) -> frozenset[object]:
+    """The values of the arguments that are names, and the names of what `**kwargs` take."""
     found: set[object] = set()
+    for parameter in operation.parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            found.update(arguments.get(parameter.name, ()))
     for name in _NAMES & arguments.keys():
         value = arguments[name]
         found.update(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))

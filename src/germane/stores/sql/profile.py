@@ -14,7 +14,6 @@ from germane.kinds.profile.reads import (
     ChatsWithAssistant,
     LineMarks,
     LinesNamed,
-    Mark,
     MarkedLine,
     MarkLine,
     NamedLines,
@@ -26,6 +25,7 @@ from germane.kinds.profile.reads import (
     parse_clause_name,
     thing_of,
 )
+from germane.kinds.profile.value import Mark
 from germane.stores.sql.columns import TEXT, TIME, Column, Derived, Given, Table
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.events.event_rows import OUTDATED, outdated_in
