@@ -70,7 +70,10 @@ ASSEMBLE: list[tuple[Any, str]] = [
     (asked(message(f"[{'0,' * 100_000}0]")), "messages[0].json has more than 100,000 values"),
     (asked(message(f"[{'[],' * 100_000}0]")), "messages[0].json has more than 100,000 values"),
     (asked(message('{"role": "user", "content": 1e999, "n": NaN}')), "messages[0].json isn't JSON that can be read"),
-    (asked(message(f'{{"role": "user", "content": "x", "n": {"9" * 400}}}')), "messages[0]: a number has 1,329 bits, 1,024"),
+    (
+        asked(message(f'{{"role": "user", "content": "x", "n": {"9" * 400}}}')),
+        "messages[0] holds a whole number of 1,329 bits, 1,024",
+    ),
     (
         asked(*[message(f'{{"role": "user", "content": "x", "n": [{"0," * 90_000}0]}}')] * 25),
         "messages[22].json: more than 2,000,000 values in the request",
@@ -126,7 +129,7 @@ OPERATIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 RECORD: list[tuple[dict[str, Any], str]] = [
     ({"messages": [said("x")] * 200_001}, "messages has 200,001 messages, 200,000 are allowed"),
-    ({"messages": [said("x" * 4_000_001)]}, "messages[0]: its text has 4,000,001 characters, 4,000,000 are allowed"),
+    ({"messages": [said("x" * 4_000_001)]}, "messages[0].content has 4,000,001 characters, 4,000,000 are allowed"),
     ({"messages": [message(json.dumps({"role": "user", "content": "x", "id": LONG}))]}, "messages[0].id has 300 characters"),
     ({"messages": [message(r'{"role": "user", "content": "x", "id": "\ud800"}')]}, "messages[0].id holds a lone surrogate"),
     ({"messages": [message(DEEP)]}, "messages[0].json is nested deeper than 64 levels"),

@@ -73,7 +73,7 @@ ASSEMBLE: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{}, {"parameters": DEEP}]}, r"tools\[1\] is nested deeper than 64 levels"),
     ({"tools": [ENDLESS]}, r"tools\[0\] is nested deeper than 64 levels, or contains itself"),
     ({"tools": [{"enum": [1] * 100_000}]}, r"tools\[0\] has at least 100,00\d values, 100,000"),
-    ({"tools": [{"maximum": HUGE}]}, r"tools\[0\]: a number has 16,610 bits, 1,024"),
+    ({"tools": [{"maximum": HUGE}]}, r"tools\[0\] holds a whole number of 16,610 bits, 1,024"),
     ({"messages": ASKED * 100_001}, "messages has 100,001 messages, 100,000 are allowed: leave out the oldest"),
     (
         {"messages": [{"role": "user", "content": "x" * 1_000_000}] * 65},
@@ -87,7 +87,7 @@ ASSEMBLE: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": [{"type": "x", "x": ENDLESS}]}]}, "messages\\[0\\] is nested deeper than 64"),
     ({"messages": [Message(role="user", parts=(Opaque(kind="x", raw=ENDLESS),))]}, "messages\\[0\\] is nested deeper than 64"),
     ({"messages": [{"role": DEEP, "content": "x"}]}, "messages\\[0\\] is nested deeper than 64"),
-    ({"messages": [{"role": "user", "content": "x", "id": HUGE}]}, "messages\\[0\\]: a number has 16,610 bits"),
+    ({"messages": [{"role": "user", "content": "x", "id": HUGE}]}, "messages\\[0\\] holds a whole number of 16,610 bits"),
     ({"messages": [{"role": "user", "content": "x", "y": [0] * 100_000}]}, "messages\\[0\\] has at least 100,00. values"),
     ({"messages": [{"role": "user", "content": [""] * 99_990}] * 21}, "messages has at least .* values, 2,000,000 are allowed"),
 ]
@@ -140,7 +140,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     (
         "record",
         {"messages": [{"role": "user", "content": "x" * 4_000_001}], "session": "s"},
-        "messages\\[0\\]: its text has 4,0",
+        "messages\\[0\\].content has 4,0",
     ),
     (
         "record",
@@ -155,7 +155,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     (
         "record",
         {"messages": [{"role": "user", "content": "x", "seed": HUGE}], "session": "s"},
-        "messages\\[0\\]: a number has",
+        "messages\\[0\\] holds a whole number of",
     ),
     ("record", {"messages": ASKED, "session": "s", "channel": LONG}, "channel has 300 characters, 256"),
     ("record", {"messages": ASKED, "session": "s", "source_kind": DEEP}, "source_kind list is none of"),

@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any
 
 from germane.api.agent import Agent
-from germane.api.arguments import number
 from germane.api.builder.builder import BuildMetadata
 from germane.api.builder.system_prompt import Activity
 from germane.api.germane import Germane
@@ -39,19 +38,11 @@ from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Chosen
+from germane.types.checks import check_answer_time, check_size, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
-from germane.types.limits import (
-    COUNT,
-    EXPLAINED,
-    ID,
-    LIST_ITEMS,
-    MESSAGES,
-    TOOL_CHARACTERS,
-    check_answer_time,
-    check_size,
-)
-from germane.types.limits import check_text as string
+from germane.types.limits import COUNT, EXPLAINED, ID, LIST_ITEMS, MESSAGES, TOOL_CHARACTERS
 from germane.types.message import Message, Raw, ToolCall
 from germane.types.nested_data import bounded
 from germane.types.operation import operation
@@ -458,7 +449,7 @@ def _limits(given: Mapping[str, int]) -> dict[str, Any]:
     known = [one.name for one in fields(RequestLimits)]
     if unknown := sorted(given.keys() - set(known)):
         raise InvalidInput("limits: unknown {}", unknown[0], advice=f"there are {', '.join(known)}")
-    return {name: number(f"limits.{name}", one, maximum=COUNT.maximum) for name, one in given.items()}
+    return {name: check_whole_number(f"limits.{name}", one, high=COUNT.maximum) for name, one in given.items()}
 
 
 def _described(report: BuildMetadata) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from germane.errors import InvalidInput, Phrase, UnknownName
 from germane.extraction.archetypes.value import Archetype, strategy_of
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import FORMATS, check_details
-from germane.types.limits import NAME, check_text
+from germane.types.checks import check_text
+from germane.types.limits import NAME
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 

@@ -19,7 +19,8 @@ from germane.dialects.fields import mapping, sendable, tool_name, type_name
 from germane.dialects.gemini import NAME as GEMINI_NAME
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.types.limits import TOOL_CHARACTERS, TOOLS, check_size
+from germane.types.checks import check_size
+from germane.types.limits import TOOL_CHARACTERS, TOOLS
 from germane.types.message import Tool, ToolLoss
 from germane.types.nested_data import Extent
 

@@ -13,7 +13,7 @@ from functools import cache
 from threading import RLock
 from typing import Any, get_args
 
-from germane.api.arguments import check_conversation, check_messages, named_model, number
+from germane.api.arguments import check_conversation, check_messages, named_model
 from germane.catalog.profiles import Catalog, Prices
 from germane.catalog.request_tokens import request_room
 from germane.compaction.context_overflow import read_overflow
@@ -29,7 +29,8 @@ from germane.errors import InvalidInput, quoted
 from germane.kinds.archive.value import Archive
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
-from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, check_size, check_text
+from germane.types.checks import check_size, check_text, check_whole_number
+from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 
@@ -290,13 +291,13 @@ def compactable(
     if isinstance(low_water, bool) or not isinstance(low_water, int | float) or not 0 <= low_water <= 1:
         raise InvalidInput(f"low_water must be a fraction of max_tokens, 0 to 1, not {quoted(low_water)}")
     if max_messages is not None:
-        number("max_messages", max_messages, minimum=1)
+        check_whole_number("max_messages", max_messages, low=1)
     counter = tokenizer(profile.tokenizer)
     measure = Measure(profile, counter, name)
     if max_tokens is None:
         size = max(1, request_room(profile, counter))
     else:
-        size = number("max_tokens", max_tokens, maximum=COUNT.maximum)
+        size = check_whole_number("max_tokens", max_tokens, high=COUNT.maximum)
     system_prompt(system, name)
     schemas = _tools(tools)
     raws = check_conversation(messages, MESSAGES)

@@ -12,8 +12,9 @@ from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
+from germane.types.checks import check_entries, check_text
 from germane.types.codec import tagged
-from germane.types.limits import Limit, check_entries, check_text
+from germane.types.limits import Limit
 
 ConsentOf = Literal["partner", "human"]
 

@@ -58,6 +58,7 @@ from germane.transfer.line_format import (
     whole,
 )
 from germane.types.candidate import SENSITIVITIES, Provenance
+from germane.types.checks import check_text
 from germane.types.codec import encode
 from germane.types.inventory import Tombstone
 from germane.types.limits import (
@@ -79,7 +80,6 @@ from germane.types.limits import (
     TASK_RESULT,
     TASK_TITLE,
     Limit,
-    check_text,
 )
 from germane.types.nested_data import Extent
 

@@ -25,8 +25,9 @@ from germane.kinds.memories.fields import check_provenance, moment, share
 from germane.kinds.messages.prepared import slim
 from germane.transfer.contents import Owner
 from germane.types.candidate import Provenance
+from germane.types.checks import check_entries, check_text
 from germane.types.codec import encode
-from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit, check_entries, check_text
+from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit
 from germane.types.nested_data import bounded
 from germane.types.scope import Scope
 

@@ -13,8 +13,9 @@ from typing import Any, Final, Literal
 
 from germane.errors import InvalidInput
 from germane.types.candidate import LeftOut, Scored
+from germane.types.checks import check_text
 from germane.types.evidence import Unread
-from germane.types.limits import COUNT, NAME, check_text
+from germane.types.limits import COUNT, NAME
 
 _CONSTRAINED_BELOW = 256
 

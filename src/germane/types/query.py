@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from germane.clock import zone
 from germane.errors import InvalidInput
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text
+from germane.types.checks import check_entries, check_text
+from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit
 
 _INSTANT = timedelta(microseconds=1)
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(

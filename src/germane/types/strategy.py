@@ -11,7 +11,8 @@ from typing import Any, Literal, get_args
 from germane.errors import InvalidInput, Phrase, quoted
 from germane.types.budget import Effort, price_of_effort
 from germane.types.candidate import Sensitivity
-from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text
+from germane.types.checks import check_entries, check_text
+from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG
 from germane.types.query import Intent
 
 Detail = Literal["id", "confidence", "score"]

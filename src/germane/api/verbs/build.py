@@ -27,9 +27,10 @@ from germane.stages.write.formats import open_format
 from germane.stages.write.layout import Format
 from germane.text.normal import content_hash
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.checks import check_text
 from germane.types.context import BuildFigures, BuiltContext, ComponentType, Context, ContextComponent
 from germane.types.evidence import Evidence
-from germane.types.limits import ID, NAME, QUERY, check_text
+from germane.types.limits import ID, NAME, QUERY
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy

@@ -14,7 +14,8 @@ from typing import Any, get_args
 from germane.errors import InvalidInput, Phrase, quoted
 from germane.extraction.archetypes.findings import Extractor, RecordedEvent
 from germane.kinds.events.value import NewEvent
-from germane.types.limits import NAME, NAMES, check_entries, check_text
+from germane.types.checks import check_entries, check_text
+from germane.types.limits import NAME, NAMES
 from germane.types.query import Intent
 from germane.types.strategy import HALF_LIVES, Shares, SourcePlan, Strategy, Weights
 

@@ -20,7 +20,8 @@ from germane.grpc.client.conversation import SentMessage, add_messages, json_of,
 from germane.grpc.client.fallback import shallow_copy
 from germane.grpc.messages import context_pb2, filters_pb2
 from germane.types.budget import Effort, price_of_effort
-from germane.types.limits import COUNT, check_task
+from germane.types.checks import check_task
+from germane.types.limits import COUNT
 from germane.types.message import system_text
 from germane.types.model_names import ModelNames
 

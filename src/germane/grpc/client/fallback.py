@@ -13,7 +13,7 @@ from germane.errors import InvalidInput
 from germane.grpc.answer import Answer, ClientMetadata
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import Altered, Oversized
-from germane.types.limits import check_answer_time
+from germane.types.checks import check_answer_time
 
 _LOG = logging.getLogger("germane.client")
 _MAX_LOGGED_REASONS = 64

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from germane.api.arguments import check_conversation, number
+from germane.api.arguments import check_conversation
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.compaction.plan import Compaction
@@ -21,8 +21,9 @@ from germane.kinds.archive.outline import OutlinePage
 from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
 from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
+from germane.types.checks import check_text as string
+from germane.types.checks import check_whole_number
 from germane.types.limits import ID, MESSAGES, PAGE
-from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
@@ -125,7 +126,7 @@ class AgentHistory:
 
     async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[KeptSummary, ...]:
         """Returns the last `limit` (1 to 1,000) summaries of the session, oldest first."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(LatestSummaries(self._named(session), limit))
 
     async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> OutlinePage:

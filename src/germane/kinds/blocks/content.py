@@ -15,7 +15,8 @@ from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_item, checked_name, checked_text
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, item_id, leaves
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, SimpleSchema, TextSchema
-from germane.types.limits import LIST_ITEMS, check_size
+from germane.types.checks import check_size
+from germane.types.limits import LIST_ITEMS
 
 NewId = Callable[[], str]
 """Makes the id of a new item, which no other item of the document has."""

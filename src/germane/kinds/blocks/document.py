@@ -19,8 +19,8 @@ from germane.kinds.blocks.leaf import Held, empty, leaves, merged, read_leaf, sa
 from germane.kinds.blocks.mutation import Mutation, checked_mutation
 from germane.kinds.blocks.render import render
 from germane.kinds.blocks.schema import Schema, TextSchema
+from germane.types.checks import check_text as checked_text
 from germane.types.limits import BLOCK_TEXT
-from germane.types.limits import check_text as checked_text
 
 if TYPE_CHECKING:
     from loro import Frontiers, LoroDoc, VersionVector

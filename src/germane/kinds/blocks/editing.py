@@ -18,7 +18,8 @@ from germane.kinds.blocks.field import Field, checked_text, checked_value
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, leaves, read_leaf, same, simple_schema, write_leaf
 from germane.kinds.blocks.merge import Scratch
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema
-from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size
+from germane.types.checks import check_size
+from germane.types.limits import BLOCK_TEXT, LIST_ITEMS
 
 if TYPE_CHECKING:
     from loro import LoroDoc

@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
 from germane.text.normal import normalised, unpiled
-from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size, check_text, check_unicode
+from germane.types.checks import check_size, check_text, check_unicode
+from germane.types.limits import BLOCK_TEXT, LIST_ITEMS
 from germane.types.nested_data import bounded
 
 FieldType = Literal["text", "number", "boolean", "list", "timestamp", "counter"]

@@ -57,8 +57,8 @@ from germane.kinds.blocks.value import (
     undoable,
 )
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name, refuse_joined
+from germane.types.checks import check_text as string
 from germane.types.limits import MEMORY_TEXT
-from germane.types.limits import check_text as string
 from germane.types.nested_data import bounded
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 

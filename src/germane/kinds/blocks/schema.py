@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Literal
 
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_flag, checked_name, checked_text
+from germane.types.checks import check_size
 from germane.types.codec import tagged
-from germane.types.limits import LIST_ITEMS, SECTIONS, check_size
+from germane.types.limits import LIST_ITEMS, SECTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

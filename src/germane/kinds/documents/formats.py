@@ -9,8 +9,8 @@ from typing import Literal
 
 from germane.errors import InvalidInput
 from germane.kinds.documents.value import MAX_CHARACTERS, DocumentPassage, Line, Piece, blank_separated, join_pieces, lines
+from germane.types.checks import check_text as string
 from germane.types.limits import NAME
-from germane.types.limits import check_text as string
 
 RULES_VERSION = 1
 """Rises with every change of the rules, so that documents that were divided by older ones are divided anew."""

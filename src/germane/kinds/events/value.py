@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
+from germane.types.checks import check_text
 from germane.types.codec import Hash
-from germane.types.limits import EVENT_TYPE, ID, NAME, check_text
+from germane.types.limits import EVENT_TYPE, ID, NAME
 
 DOCUMENT = "document"
 """The type of the events that are a document's passages. The session of a document has a name that begins with it and a

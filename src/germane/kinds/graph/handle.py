@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from germane.api.arguments import flags, normalise_filters, number, optional, remarks
+from germane.api.arguments import normalise_filters, remarks
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.graph.aliases import MAX_NAME, SHORT, name_key
@@ -36,7 +36,8 @@ from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text
+from germane.types.checks import check_entries, check_flags, check_optional_text, check_text, check_whole_number
+from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG
 from germane.types.operation import operation
 from germane.types.plan import uuid7
 from germane.types.query import EVERY_SENSITIVITY, Filters
@@ -104,16 +105,19 @@ class AgentGraph:
         filters: Filters | None = None,
     ) -> EntityPage:
         """Returns a page of entities by name: those whose name begins with `prefix`."""
-        optional("cursor", cursor, CURSOR)
+        check_optional_text("cursor", cursor, CURSOR)
         given = normalise_filters(filters, self._scope.zone) or EVERY_SENSITIVITY
         chosen = None if type is None else _type(type)
-        key, number_of = name_key(check_text("prefix", prefix, NAME)), number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        key, number_of = (
+            name_key(check_text("prefix", prefix, NAME)),
+            check_whole_number("limit", limit, low=1, high=PAGE.maximum),
+        )
         return await self._store.ask(ListEntities(given, prefix=key, type=chosen, limit=number_of, cursor=cursor))
 
     @operation("read")
     async def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=EVERY_SENSITIVITY))
 
     @operation("write")
@@ -134,7 +138,7 @@ class AgentGraph:
         """Stores how one entity stands to another, from `valid_from` (default: now) until `valid_to`, and returns it. A
         relation that says the same of the same time is the same one. `exclusive`: the source has one target of this type at a
         time, so that what held before ends. Raises `NotFound`."""
-        flags(exclusive=exclusive)
+        check_flags(exclusive=exclusive)
         now = self._now()
         begins, ends = self._time("valid_from", valid_from) or now, self._time("valid_to", valid_to)
         ends_after(begins, given=valid_from is not None, valid_to=ends)
@@ -164,13 +168,13 @@ class AgentGraph:
     async def relations(self, entity: str, *, at: datetime | str | None = None, limit: int = 100) -> tuple[Relation, ...]:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
         given, else all. Raises `NotFound`."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(RelationsOf(await self._id(entity), at=self._time("at", at), limit=count))
 
     @operation("read")
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
         """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(MentionsOf(await self._id(entity), limit=count, before=self._time("before", before)))
 
     @operation("read")
@@ -180,9 +184,9 @@ class AgentGraph:
         """Returns what is within `depth` steps (0 to 10) of an entity: breadth first, in both directions, of each entity at
         most `fan_out` relations, the heaviest first, and at most `limit` relations in all. `at` leaves out what doesn't hold
         then. Raises `NotFound`."""
-        number("depth", depth, maximum=MAX_DEPTH)
-        number("fan_out", fan_out, minimum=1, maximum=_FAN_OUT)
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("depth", depth, high=MAX_DEPTH)
+        check_whole_number("fan_out", fan_out, low=1, high=_FAN_OUT)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
         return await self._store.ask(WalkFrom([await self._id(start)], filters=EVERY_SENSITIVITY, **bounds))
 
@@ -199,8 +203,8 @@ class AgentGraph:
     ) -> tuple[Relation, ...]:
         """Returns the causal chain from an entity: relations of these types followed from source to target, or `backwards`, the
         nearest first. Raises `NotFound`."""
-        flags(backwards=backwards)
-        wanted, count = check_entries("types", types, NAMES, TAG), number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_flags(backwards=backwards)
+        wanted, count = check_entries("types", types, NAMES, TAG), check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(CausalChain(await self._id(start), wanted, backwards=backwards, limit=count))
 
     @operation("write")
@@ -215,7 +219,7 @@ class AgentGraph:
     @operation("write")
     async def forget(self, ids: Sequence[str], *, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
         """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
-        flags(dry_run=dry_run)
+        check_flags(dry_run=dry_run)
         wanted = check_entries("ids", (ids,) if isinstance(ids, str) else ids, IDS, ID)
         given = remarks(self._parts.secrets, by, reason)
         receipt = await self._store.commit(forget(ids=wanted, scope=self._scope, at=self._now(), dry_run=dry_run, **given))
@@ -284,7 +288,7 @@ class Patterns:
     ) -> Pattern:
         """Stores an action and when it applies, and returns the pattern; learning the same again returns the one that is there.
         `keywords` are words of requests, `intent` is fix, explain, question, action or other."""
-        optional("intent", intent, TAG)
+        check_optional_text("intent", intent, TAG)
         screen = SecretScreen(self._parts.secrets, "the pattern")
         if not (said := screen.text(check_text("action", action, REMARK)).strip()):
             raise InvalidInput("is empty", path="action", advice="say what to do")
@@ -308,10 +312,10 @@ class Patterns:
         self, query: str = "", *, intent: str | None = None, entity_types: Iterable[str] = (), limit: int = 20
     ) -> tuple[Pattern, ...]:
         """Returns the patterns that apply to a request: all that a pattern says must match. The best success rate first."""
-        optional("intent", intent, TAG)
+        check_optional_text("intent", intent, TAG)
         asked = fold(check_text("query", query, QUERY))
         words = tuple(dict.fromkeys((*asked.split(), *analyse(asked))))[: NAMES.maximum]
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         types = check_entries("entity_types", entity_types, NAMES, TAG)
         return await self._store.ask(
             MatchingPatterns(words, intent=intent, entity_types=types, filters=EVERY_SENSITIVITY, limit=count)
@@ -320,7 +324,7 @@ class Patterns:
     @operation("write")
     async def apply_result(self, id: str, succeeded: bool) -> Pattern:
         """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""
-        flags(succeeded=succeeded)
+        check_flags(succeeded=succeeded)
         plan = apply_pattern(check_text("id", id, ID), succeeded=succeeded, at=self._parts.clock.now())
         return await self._store.commit(plan)
 

@@ -12,7 +12,8 @@ from germane.errors import InvalidInput, NotFound
 from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById
 from germane.kinds.keys.value import RIGHTS, Key, NewKey, Right, StoredKey, key_id, make_token, parse_token
 from germane.kinds.memories.fields import label
-from germane.types.limits import AGENTS, NAMES, check_size
+from germane.types.checks import check_size
+from germane.types.limits import AGENTS, NAMES
 from germane.types.plan import StoreChange, StoreDecision, StorePlan, read
 from germane.types.scope import Scope
 

@@ -21,20 +21,8 @@ from germane.kinds.memories.value import KINDS, Content, Fact
 from germane.text.normal import normalised
 from germane.text.secrets.detection import SecretScreen, find_secrets
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
-from germane.types.limits import (
-    FIELD_VALUES,
-    ID,
-    LABEL,
-    MEMORY_TEXT,
-    NAME,
-    NAMES,
-    REFERENCES,
-    TAG,
-    check_entries,
-    check_size,
-    check_text,
-    check_unicode,
-)
+from germane.types.checks import check_entries, check_size, check_text, check_unicode
+from germane.types.limits import FIELD_VALUES, ID, LABEL, MEMORY_TEXT, NAME, NAMES, REFERENCES, TAG
 from germane.types.nested_data import bounded
 
 # Checks of single values: texts, labels, tags, times, JSON, provenance. The graph, keys and exports use them too.

@@ -47,7 +47,8 @@ from germane.kinds.memories.value import Content, Fact, Memory
 from germane.text.normal import content_hash
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, check_entries
+from germane.types.checks import check_entries
+from germane.types.limits import ID, REFERENCES
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 

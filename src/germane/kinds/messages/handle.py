@@ -16,7 +16,7 @@ from itertools import count as count_from
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
-from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable, optional
+from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable
 from germane.api.wiring import Parts
 from germane.dialects.edits import authored, authored_dict
 from germane.dialects.framework_messages import joined_messages
@@ -45,6 +45,7 @@ from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
+from germane.types.checks import check_optional_text
 from germane.types.limits import CHARACTERS, NAME, RECORDED
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
@@ -92,7 +93,7 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
     `record` that can't be used."""
     if scope.session is None:
         raise InvalidInput("must be the name of the conversation that is recorded, not None", path="session")
-    optional("channel", channel, NAME)
+    check_optional_text("channel", channel, NAME)
     if is_document_session(scope.session):
         raise InvalidInput(
             "session names that begin with 'document:' are those of documents", advice="use agent.documents.ingest"

@@ -15,7 +15,8 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 from germane.errors import InvalidInput, NotFound
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, Sensitivity
-from germane.types.limits import ID, check_text
+from germane.types.checks import check_text
+from germane.types.limits import ID
 from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
 from germane.types.query import Filters
 

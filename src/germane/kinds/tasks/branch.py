@@ -37,7 +37,8 @@ from germane.kinds.tasks.value import (
     check_room,
 )
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import LABEL, check_text
+from germane.types.checks import check_text
+from germane.types.limits import LABEL
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 

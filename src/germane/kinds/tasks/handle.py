@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
-from germane.api.arguments import check_conversation, flags, normalise_filters, number
+from germane.api.arguments import check_conversation, normalise_filters
 from germane.api.strategies import DEFAULT
 from germane.api.verbs.expand import Expanded, expand_item
 from germane.api.wiring import Parts
@@ -42,9 +42,10 @@ from germane.kinds.tasks.value import (
 )
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import Provenance
+from germane.types.checks import check_flags, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL
-from germane.types.limits import check_text as string
 from germane.types.message import Message
 from germane.types.operation import operation
 from germane.types.plan import Plan, uuid7
@@ -139,7 +140,7 @@ class AgentTasks:
     async def list(self, session: str | None = None, *, status: str | None = None, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         named = self._scope.session if session is None else string("session", session, ID)
         return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
@@ -305,8 +306,8 @@ class Delegations:
     @operation("read")
     async def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        flags(open=open)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+        check_flags(open=open)
         named = self._scope.session if session is None else string("session", session, ID)
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegated the tasks")

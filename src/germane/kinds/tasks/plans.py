@@ -15,7 +15,8 @@ from germane.kinds.tasks.reads import HeadOf, OpenChildren, PutBranch, PutFrame,
 from germane.kinds.tasks.value import MAIN, Mode, StackHead, TaskArtifact, TaskBranch, TaskFrame, TaskStatus, check_room
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, check_size, check_text
+from germane.types.checks import check_size, check_text
+from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE
 from germane.types.plan import Decision, Plan, Read, read, uuid7
 
 _EMPTY_STACK = "the session has no open task: push one first"
