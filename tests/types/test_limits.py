@@ -66,7 +66,7 @@ ASSEMBLE: list[tuple[dict[str, Any], str]] = [
     ({"session": LONG}, "session must have 1 to 256 characters, not 300"),
     ({"strategy": LONG}, "strategy has 300 characters, 256"),
     ({"query": "x" * 4_000_001}, "query has 4,000,001 characters, 4,000,000 are allowed"),
-    ({"max_tokens": HUGE}, "max_tokens must be a whole number, 0 to 1,000,000,000, not a whole number of 16,610 bits"),
+    ({"max_tokens": HUGE}, "max_tokens must be a whole number from 0 to 1,000,000,000, not a whole number of 16,610 bits"),
     ({"tools": [{}] * 10_001}, "tools has at least 10,001 tools, 10,000 are allowed"),
     ({"tools": ({} for _ in count())}, "tools has at least 10,001 tools"),
     ({"tools": [{"description": "x" * 2_000_000}] * 3}, r"tools has at least 4,0\d+,\d+ characters, 4,000,000"),
@@ -104,7 +104,7 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"event_types": [LONG]}, r"filters.event_types\[0\] has 300 characters, 256"),
     ({"session": LONG}, "filters.session has 300 characters, 256"),
     ({"task": LONG}, "filters.task has 300 characters, 256"),
-    ({"with_history": "no"}, "filters.with_history must be True or False, not 'no'"),
+    ({"with_history": "no"}, "filters.with_history must be true or false, not 'no'"),
 ]
 SENSE: list[tuple[dict[str, Any], str]] = [
     ({"kinds": ["fact", "opinion"]}, "filters.kinds must be of fact, .* not 'opinion'"),
@@ -165,7 +165,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"text": "x", "tags": (f"t{n}" for n in count())}, "tags has at least 1,001 entries"),
     ("remember", {"text": "x", "sensitivity": DEEP}, "sensitivity list is unknown"),
     ("remember", {"text": "x", "confidence": HUGE}, "confidence must be a number"),
-    ("remember", {"text": "x", "agent_wide": "no"}, "agent_wide must be True or False, not 'no'"),
+    ("remember", {"text": "x", "agent_wide": "no"}, "agent_wide must be true or false, not 'no'"),
     ("remember", {"text": "x", "y" * 300: 1}, "a note has no y{40}:"),
     ("remember", {"kind": "fact", "key": "k", "value": ENDLESS}, "value is nested deeper than 64"),
     ("remember", {"kind": "fact", "key": "k", "value": [0] * 10_000}, "value has at least 10,001 values, 10,000"),
@@ -185,14 +185,14 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("forget", {"tag": "x" * 65}, "tag has 65 characters, 64"),
     ("forget", {"ids": ["a"], "by": "x" * 1_001}, "by has 1,001 characters, 1,000"),
     ("forget", {"ids": ["a"], "reason": "x" * 1_001}, "reason has 1,001 characters, 1,000"),
-    ("forget", {"everything": 1}, "everything must be True or False, not 1"),
-    ("forget", {"ids": ["a"], "dry_run": "no"}, "dry_run must be True or False, not 'no'"),
+    ("forget", {"everything": 1}, "everything must be true or false, not 1"),
+    ("forget", {"ids": ["a"], "dry_run": "no"}, "dry_run must be true or false, not 'no'"),
     ("directive", {"text": "x" * 100_001}, "directive has 100,001 characters, 100,000"),
     ("memories.get", {"id": LONG}, "id has 300 characters"),
     ("memories.history", {"id": LONG}, "id has 300 characters"),
     ("memories.update", {"id": LONG, "text": "x"}, "id has 300 characters"),
     ("memories.list", {"cursor": LONG}, "cursor has 300 characters, 256"),
-    ("memories.list", {"limit": HUGE}, "limit must be a whole number, 1 to 1,000"),
+    ("memories.list", {"limit": HUGE}, "limit must be a whole number from 1 to 1,000"),
 ]
 
 
@@ -359,7 +359,7 @@ async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(shared
 @pytest.mark.parametrize(
     ("message", "text"),
     [
-        (Message(role="user", parts=(5,)), "messages\\[0\\]: part 0 is int"),  # type: ignore[arg-type]
+        (Message(role="user", parts=(5,)), "messages\\[0\\].parts\\[0\\] is int"),  # type: ignore[arg-type]
         (Message(role="robot", parts=()), "messages\\[0\\]: unknown role"),  # type: ignore[arg-type]
         (Message(role="user", parts=(Text(5),)), "messages\\[0\\]: text of part 0 is int"),  # type: ignore[arg-type]
         (Message(role="user", id=5), "messages\\[0\\].id is int"),  # type: ignore[arg-type]

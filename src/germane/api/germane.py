@@ -37,7 +37,7 @@ from germane.stages.gather.source import SourceFactory
 from germane.stores.contract import BacksUp, Checkup, EmbedsLater, ExaminesItself, Upgrades
 from germane.text.secrets.detection import SecretPolicy, secret_policy
 from germane.types import limits
-from germane.types.checks import check_flags, check_text
+from germane.types.checks import check_flag, check_flags, check_text, check_type
 from germane.types.inventory import AgentPage, OrgPage
 from germane.types.limits import PAGE
 from germane.types.scope import Scope
@@ -112,8 +112,7 @@ class Germane:
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
         `InvalidInput` or `MissingExtra`.
         """
-        if not isinstance(path, str | Path):
-            raise InvalidInput(f"must be a string or a Path, not {type(path).__name__}", path="path")
+        check_type("path", path, (str, Path), "a string or a Path")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"must be a Settings or a TOML file's path, not {type(settings).__name__}", path="settings")
         check_embedder(embedder, dimensions, embedder_model)
@@ -122,8 +121,8 @@ class Germane:
             raise InvalidInput(f"must be a TOML file's path or a Relevance, not {type(relevance).__name__}", path="relevance")
         policy = None if secrets is None else secret_policy(secrets)
         for name, switch in (("extraction", extraction), ("entities", entities)):
-            if not isinstance(switch, bool | None):
-                raise InvalidInput(f"must be True or False, not {type(switch).__name__}", path=name)
+            if switch is not None:
+                check_flag(name, switch)
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         settings = settings if extraction is None else replace(settings, extraction=extraction)

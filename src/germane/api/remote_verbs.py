@@ -442,7 +442,7 @@ def _known(chosen: Chosen) -> KnownThing:
 
 def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:
     check_size("rules", len(given), LIST_ITEMS)
-    return [parse_rule(one) if isinstance(one, Mapping) else one for one in given]
+    return [parse_rule(one, f"rules[{index}]") if isinstance(one, Mapping) else one for index, one in enumerate(given)]
 
 
 def _limits(given: Mapping[str, int]) -> dict[str, Any]:

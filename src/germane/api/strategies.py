@@ -11,7 +11,7 @@ from germane.errors import InvalidInput, Phrase, UnknownName
 from germane.extraction.archetypes.value import Archetype, strategy_of
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import FORMATS, check_details
-from germane.types.checks import check_text
+from germane.types.checks import check_one_of, check_table, check_text
 from germane.types.limits import NAME
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
@@ -77,7 +77,7 @@ class Strategies:
         of the settings. Each is derived from the strategy that its `like` names (default: `default`). Raises
         `InvalidInput`."""
         self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE, *also)}
-        waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
+        waiting = {name: dict(check_table(f"strategy {name!r}", table)) for name, table in (written or {}).items()}
         while waiting:
             ready = [
                 name for name, table in waiting.items() if table.get("like") not in [one for one in waiting if one != name]
@@ -131,10 +131,8 @@ def allowed_filters(strategy: Strategy, filters: Filters | None) -> Filters | No
 
 def _check_format(strategy: Strategy) -> None:
     """Raises `InvalidInput` where the strategy's format doesn't exist, or can't write the strategy's details."""
-    if strategy.format not in FORMATS:
-        formats = ", ".join(sorted(FORMATS))
-        raise InvalidInput(f"strategy {{}}: format must be one of {formats}, not {{}}", strategy.name, strategy.format)
     try:
+        check_one_of("format", strategy.format, sorted(FORMATS))
         check_details(strategy.format, strategy.details)
     except InvalidInput as error:
         raise error.under("strategy {}", strategy.name) from error
@@ -163,13 +161,13 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
             case "weights":
                 merged[name] = _changed(base.weights, value, name)
             case "half_lives":
-                merged[name] = {**base.half_lives, **_table(value, name)}
+                merged[name] = {**base.half_lives, **check_table(name, value)}
             case "sources":
-                merged[name] = _sources(base.sources, _table(value, name))
+                merged[name] = _sources(base.sources, check_table(name, value))
             case "shares":
-                merged[name] = _shares(base.shares, _table(value, name))
+                merged[name] = _shares(base.shares, check_table(name, value))
             case "intents":
-                merged[name] = {**base.intents, **_table(value, name)}
+                merged[name] = {**base.intents, **check_table(name, value)}
             case "details" | "entity_types" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput("must be a list of strings, not {}", value, path=name)
@@ -182,7 +180,7 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
 def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple[SourcePlan, ...]:
     merged = {plan.name: plan for plan in plans}
     for name, change in changes.items():
-        settings = {**_table(change, f"sources.{name}"), "name": name}
+        settings = {**check_table(f"sources.{name}", change), "name": name}
         merged[name] = _changed(merged.get(name, SourcePlan(name=name)), settings, f"sources.{name}")
     return tuple(merged.values())
 
@@ -193,30 +191,24 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
             "shares have no {}", Phrase(", ".join(strangers)), advice="they are sources, kinds, total, pools and source_pools"
         )
     kinds = dict(shares.kinds)
-    for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
+    for kind, change in check_table("shares.kinds", changes.get("kinds", {})).items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
     return Shares(
-        sources={**shares.sources, **_table(changes.get("sources", {}), "shares.sources")},
+        sources={**shares.sources, **check_table("shares.sources", changes.get("sources", {}))},
         kinds=kinds,
         total=_changed(shares.total, changes.get("total", {}), "shares.total"),
         pools={kind: pool for kind, pool in shares.pools.items() if kind not in kinds}
-        | dict(_table(changes.get("pools", {}), "shares.pools")),
+        | dict(check_table("shares.pools", changes.get("pools", {}))),
         source_pools={source: pool for source, pool in shares.source_pools.items() if source not in changes.get("sources", {})}
-        | dict(_table(changes.get("source_pools", {}), "shares.source_pools")),
+        | dict(check_table("shares.source_pools", changes.get("source_pools", {}))),
     )
 
 
 def _changed(value: Any, change: Any, where: str) -> Any:
-    table, known = _table(change, where), [field.name for field in fields(value)]
+    table, known = check_table(where, change), [field.name for field in fields(value)]
     if strangers := sorted(set(table) - set(known)):
         raise InvalidInput(f"takes {', '.join(known)}, not {{}}", Phrase(", ".join(strangers)), path=where)
     try:
         return replace(value, **table)
     except InvalidInput as error:
-        raise error.under(where) from error
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
-    return value
+        raise (error if error.path.startswith(where) else error.within(where)) from error

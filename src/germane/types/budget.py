@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from germane.errors import InvalidInput
 from germane.types.candidate import LeftOut, Scored
-from germane.types.checks import check_text
+from germane.types.checks import check_text, check_whole_number
 from germane.types.evidence import Unread
 from germane.types.limits import COUNT, NAME
 
@@ -96,8 +96,7 @@ class RequestLimits:
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self)):
             value, minimum = getattr(self, name), 0 if name == "memory_tokens" else 1
-            if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= COUNT.maximum:
-                raise InvalidInput(f"must be a whole number, {minimum} or more, not {{}}", value, path=f"limits.{name}")
+            check_whole_number(f"limits.{name}", value, minimum, COUNT.maximum)
 
     def within(self, window: int, max_output: int) -> RequestLimits:
         """The limits as a model of this window can keep them: never more than it has, and in a small window with room for each

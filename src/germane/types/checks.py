@@ -84,7 +84,8 @@ def check_one_of(path: str, value: object, allowed: Iterable[T]) -> T:
         for word in words:
             if word == value:
                 return word
-    raise InvalidInput(f"must be one of {', '.join(map(str, words))}, not {{}}", value, path=path)
+    said = ", ".join(str(word) or "''" for word in words)
+    raise InvalidInput(f"must be one of {said}, not {{}}", value, path=path)
 
 
 def check_some_of(path: str, values: Iterable[object], allowed: Iterable[str]) -> None:

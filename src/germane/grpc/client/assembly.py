@@ -20,7 +20,7 @@ from germane.grpc.client.conversation import SentMessage, add_messages, json_of,
 from germane.grpc.client.fallback import shallow_copy
 from germane.grpc.messages import context_pb2, filters_pb2
 from germane.types.budget import Effort, price_of_effort
-from germane.types.checks import check_task
+from germane.types.checks import check_moment, check_task, check_type, check_whole_number
 from germane.types.limits import COUNT
 from germane.types.message import system_text
 from germane.types.model_names import ModelNames
@@ -183,10 +183,7 @@ def _request(
     explain: bool,
 ) -> context_pb2.AssembleContextRequest:
     """The request without its messages."""
-    if not isinstance(messages, list):
-        raise InvalidInput(
-            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
-        )
+    check_type("messages", messages, list, "a list such as [{'role': 'user', 'content': '…'}]")
     _check_count("max_tokens", max_tokens, 0)
     _check_count("window", window, 1)
     if effort is not None:
@@ -262,10 +259,8 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
 
 def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
     """Returns a datetime as a timestamp; a naive one is read in `zone`. Raises `InvalidInput` for any other type."""
-    if not isinstance(value, datetime):
-        raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=name)
     timestamp = Timestamp()
-    timestamp.FromDatetime(aware(value, zone))
+    timestamp.FromDatetime(aware(check_moment(name, value), zone))
     return timestamp
 
 
@@ -288,9 +283,8 @@ def _description(value: object) -> str:
 
 def _check_count(name: str, value: object, minimum: int) -> None:
     """Checks a number that may be None. Raises `InvalidInput`."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= COUNT.maximum):
-        return
-    raise InvalidInput(f"must be a whole number, {minimum} to {COUNT.maximum:,}, not {{}}", value, path=name)
+    if value is not None:
+        check_whole_number(name, value, minimum, COUNT.maximum)
 
 
 # The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The

@@ -21,8 +21,8 @@ from germane.kinds.archive.outline import OutlinePage
 from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
 from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
+from germane.types.checks import check_number, check_whole_number
 from germane.types.checks import check_text as string
-from germane.types.checks import check_whole_number
 from germane.types.limits import ID, MESSAGES, PAGE
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
@@ -192,10 +192,8 @@ def earlier_messages(archived: KeptEntry) -> EarlierMessages:
 
 
 def _seconds(deadline: float | None) -> None:
-    if deadline is not None and (
-        isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 <= deadline <= 60
-    ):
-        raise InvalidInput("must be a number of seconds from 0 to 60, or None, not {}", deadline, path="deadline")
+    if deadline is not None:
+        check_number("deadline", deadline, 0, 60, unit="seconds")
 
 
 def _complete(session: str) -> Plan[None]:

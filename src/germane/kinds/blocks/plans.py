@@ -58,6 +58,7 @@ from germane.kinds.blocks.value import (
 )
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name, refuse_joined
 from germane.types.checks import check_text as string
+from germane.types.checks import check_type
 from germane.types.limits import MEMORY_TEXT
 from germane.types.nested_data import bounded
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
@@ -335,8 +336,7 @@ def new_entry(
     if not words.strip():
         raise InvalidInput("is blank", path="text", advice="give what is to be kept")
     given: Any = {} if metadata is None else metadata
-    if not isinstance(given, Mapping):
-        raise InvalidInput("must be an object with named values, not {}", given, path="metadata")
+    check_type("metadata", given, Mapping, "an object with named values")
     bounded("metadata", given)
     try:
         given = json.loads(json.dumps(dict(given), allow_nan=False))

@@ -26,7 +26,7 @@ from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.checks import check_flags, check_optional_text
+from germane.types.checks import check_flags, check_optional_text, check_type
 from germane.types.checks import check_text as string
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
 from germane.types.operation import operation
@@ -87,9 +87,13 @@ class AgentDocuments:
                 raise InvalidInput("must name the text or the data: it is found and replaced by it", path="source")
             if text is not None:
                 data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
-            if not isinstance(data, bytes):
-                raise InvalidInput(f"must be bytes, not {type(data).__name__}", path="data")
-            given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
+            given = GivenDocument(
+                data=check_type("data", data, bytes, "bytes"),
+                source=source,
+                title=title or source,
+                name=source,
+                sensitivity=_level(sensitivity),
+            )
             given = replace(given, media_type=media_type)
             return await self._ingest(given, agent_wide, dry_run, progress)
         file = _path("path", path)

@@ -24,7 +24,7 @@ from germane.kinds.events.value import Event, EventPage, NewEvent
 from germane.kinds.messages.handle import origin_of
 from germane.kinds.messages.plans import Origin
 from germane.types.candidate import LONG_TEXT, SENSITIVITIES, Sensitivity
-from germane.types.checks import check_entries, check_flags, check_optional_text, check_size, check_whole_number
+from germane.types.checks import check_entries, check_flags, check_optional_text, check_size, check_type, check_whole_number
 from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE
 from germane.types.nested_data import Extent, bounded
 from germane.types.operation import operation
@@ -228,8 +228,7 @@ def _fitting(events: Sequence[Event | None]) -> int:
 def _new(one: NewEvent | Mapping[str, Any], index: int) -> NewEvent:
     if isinstance(one, NewEvent):
         return one
-    if not isinstance(one, Mapping):
-        raise InvalidInput(f"must be a NewEvent or a dict, not {type(one).__name__}", path=f"events[{index}]")
+    check_type(f"events[{index}]", one, Mapping, "a NewEvent or a dict")
     known = {field.name for field in fields(NewEvent)}
     if strangers := sorted(str(name)[:40] for name in one if name not in known):
         raise InvalidInput(

@@ -28,7 +28,7 @@ from germane.kinds.graph.reads import (
 from germane.kinds.graph.statement import MAX_ALIASES, MAX_PROPERTIES, EntityStatement
 from germane.kinds.graph.traversal import MAX_DEPTH
 from germane.kinds.graph.value import ENTITY_TYPES, Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
-from germane.kinds.memories.fields import ends_after, json_value, label, moment, share
+from germane.kinds.memories.fields import ends_after, json_value, label, moment
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
@@ -36,7 +36,16 @@ from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.checks import check_entries, check_flags, check_optional_text, check_text, check_whole_number
+from germane.types.checks import (
+    check_entries,
+    check_flags,
+    check_number,
+    check_one_of,
+    check_optional_text,
+    check_text,
+    check_type,
+    check_whole_number,
+)
 from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG
 from germane.types.operation import operation
 from germane.types.plan import uuid7
@@ -148,8 +157,8 @@ class AgentGraph:
             type=_type(type),
             target=await self._id(target),
             user=self._scope.user,
-            weight=share("weight", weight),
-            confidence=share("confidence", confidence),
+            weight=check_number("weight", weight, 0, 1),
+            confidence=check_number("confidence", confidence, 0, 1),
             properties=self._screen("the relation").json(_properties(properties)),
             valid_from=begins,
             valid_to=ends,
@@ -346,8 +355,7 @@ def _type(value: str) -> str:
 def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a mapping, not {type(value).__name__}", path="properties")
+    check_type("properties", value, Mapping, "a mapping")
     if len(value) > MAX_PROPERTIES:
         raise InvalidInput(f"has {len(value):,} entries, {MAX_PROPERTIES} are allowed", path="properties")
     found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
@@ -355,6 +363,4 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 
 def _level(value: Sensitivity) -> Sensitivity:
-    if value not in SENSITIVITIES or not isinstance(value, str):
-        raise InvalidInput(f"must be one of {', '.join(SENSITIVITIES)}, not {{}}", value, path="sensitivity")
-    return value
+    return check_one_of("sensitivity", value, SENSITIVITIES)

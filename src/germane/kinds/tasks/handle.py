@@ -42,7 +42,7 @@ from germane.kinds.tasks.value import (
 )
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import Provenance
-from germane.types.checks import check_flags, check_whole_number
+from germane.types.checks import check_flags, check_one_of, check_type, check_whole_number
 from germane.types.checks import check_text as string
 from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL
@@ -222,10 +222,7 @@ class AgentTasks:
 
 
 def _status(value: object) -> TaskStatus:
-    for status in STATUSES:
-        if value == status:
-            return status
-    raise InvalidInput(f"must be one of {', '.join(STATUSES)}, not {{}}", value, path="status")
+    return check_one_of("status", value, STATUSES)
 
 
 # Delegations, as `agent.delegate` and `agent.delegations`.
@@ -270,11 +267,9 @@ class Delegations:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegates the task")
         if (messages is None) == (how == "fork"):
             wanted = "needs the parent's messages" if how == "fork" else "takes no messages, as it reads what is stored"
-            raise InvalidInput(f"mode {{}} {wanted}", how)
+            raise InvalidInput(f"{{}} {wanted}", how, path="mode")
         child = self._scope if scope is None else scope
-        if not isinstance(child, Scope):
-            raise InvalidInput(f"must be a Scope, not {type(child).__name__}", path="scope")
-        check_narrower(self._scope, child)
+        check_narrower(self._scope, check_type("scope", child, Scope, "a Scope"))
         asked = normalise_filters(filters, self._scope.zone)
         shape = self._shape(model, provider)
         prefix = () if messages is None else check_conversation(messages, MESSAGES)
@@ -367,10 +362,7 @@ class Delegations:
 
 
 def _mode(value: object) -> Mode:
-    for mode in _MODES:
-        if value == mode:
-            return mode
-    raise InvalidInput(f"must be one of {', '.join(_MODES)}, not {{}}", value, path="mode")
+    return check_one_of("mode", value, _MODES)
 
 
 # One delegated task: its messages, and what becomes of it.

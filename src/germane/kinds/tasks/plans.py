@@ -15,7 +15,7 @@ from germane.kinds.tasks.reads import HeadOf, OpenChildren, PutBranch, PutFrame,
 from germane.kinds.tasks.value import MAIN, Mode, StackHead, TaskArtifact, TaskBranch, TaskFrame, TaskStatus, check_room
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.checks import check_size, check_text
+from germane.types.checks import check_one_of, check_size, check_text
 from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE
 from germane.types.plan import Decision, Plan, Read, read, uuid7
 
@@ -252,8 +252,5 @@ def _artifact(given: Any, where: str) -> TaskArtifact:
 
 
 def _sensitivity(value: object) -> Sensitivity:
-    for level in get_args(Sensitivity):
-        if value == level:
-            known: Sensitivity = level
-            return known
-    raise InvalidInput(f"must be one of {', '.join(get_args(Sensitivity))}, not {{}}", value, path="sensitivity")
+    known: Sensitivity = check_one_of("sensitivity", value, get_args(Sensitivity))
+    return known
