@@ -81,7 +81,7 @@ ASSEMBLE: list[tuple[Any, str]] = [
     (asked(**filters(tags=["t"] * 32_767)), "options.filters.tags has 32,767 entries, 1,000 are allowed"),
     (asked(**filters(tags=["x" * 65])), "options.filters.tags[0] has 65 characters, 64 are allowed"),
     (asked(**filters(exclude=map(str, range(10_001)))), "options.filters.exclude has 10,001 entries, 10,000 are allowed"),
-    (asked(**filters(kinds=["opinion"])), "options.filters.kinds must be of fact"),
+    (asked(**filters(kinds=["opinion"])), "options.filters.kinds must be some of fact"),
     (asked(**filters(since=Timestamp(seconds=9), until=Timestamp(seconds=8))), "options.filters.since 1970-01-01T00:00:09"),
 ]
 OTHERS: list[tuple[str, Any, str]] = [

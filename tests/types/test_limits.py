@@ -107,7 +107,7 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"with_history": "no"}, "filters.with_history must be true or false, not 'no'"),
 ]
 SENSE: list[tuple[dict[str, Any], str]] = [
-    ({"kinds": ["fact", "opinion"]}, "filters.kinds must be of fact, .* not 'opinion'"),
+    ({"kinds": ["fact", "opinion"]}, "filters.kinds must be some of fact, .* not 'opinion'"),
     (
         {"since": datetime(2024, 5, 2, tzinfo=UTC), "until": datetime(2024, 5, 1, tzinfo=UTC)},
         "filters.since .* is after",
@@ -126,10 +126,10 @@ STRATEGIES: list[tuple[Callable[[], Strategy], str]] = [
     (strategy(sources=5), "sources must be a tuple of SourcePlan"),
     (strategy(weights=5), "weights must be a Weights"),
     (strategy(shares=5), "shares must be a Shares"),
-    (strategy(half_lives={"event": 1e-320}), "half-lives must be above 0 days"),
+    (strategy(half_lives={"event": 1e-320}), "half_lives.event is shorter than a second"),
     (strategy(cap=HUGE), "cap must be a whole number"),
-    (lambda: derive(DEFAULT, {"sources": {"recent": {"limit": 2**70}}}), "limit must be a whole number, .* 71 bits"),
-    (lambda: derive(DEFAULT, {"sources": {"recent": {"timeout": HUGE}}}), "timeout must be above 0 seconds"),
+    (lambda: derive(DEFAULT, {"sources": {"recent": {"limit": 2**70}}}), "limit must be a whole number .* 71 bits"),
+    (lambda: derive(DEFAULT, {"sources": {"recent": {"timeout": HUGE}}}), "timeout must be a number of seconds above 0"),
 ]
 OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": "x" * 4_000_001}, "query has 4,000,001 characters"),
@@ -163,7 +163,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"text": "x", "kind": []}, "kind must be a string"),
     ("remember", {"text": "x" * 100_001}, "body has 100,001 characters, 100,000"),
     ("remember", {"text": "x", "tags": (f"t{n}" for n in count())}, "tags has at least 1,001 entries"),
-    ("remember", {"text": "x", "sensitivity": DEEP}, "sensitivity list is unknown"),
+    ("remember", {"text": "x", "sensitivity": DEEP}, "sensitivity must be one of public, private, sensitive, not list"),
     ("remember", {"text": "x", "confidence": HUGE}, "confidence must be a number"),
     ("remember", {"text": "x", "agent_wide": "no"}, "agent_wide must be true or false, not 'no'"),
     ("remember", {"text": "x", "y" * 300: 1}, "a note has no y{40}:"),
@@ -360,12 +360,12 @@ async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(shared
     ("message", "text"),
     [
         (Message(role="user", parts=(5,)), "messages\\[0\\].parts\\[0\\] is int"),  # type: ignore[arg-type]
-        (Message(role="robot", parts=()), "messages\\[0\\]: unknown role"),  # type: ignore[arg-type]
-        (Message(role="user", parts=(Text(5),)), "messages\\[0\\]: text of part 0 is int"),  # type: ignore[arg-type]
+        (Message(role="robot", parts=()), "messages\\[0\\].role is unknown"),  # type: ignore[arg-type]
+        (Message(role="user", parts=(Text(5),)), "messages\\[0\\].parts\\[0\\].text is int"),  # type: ignore[arg-type]
         (Message(role="user", id=5), "messages\\[0\\].id is int"),  # type: ignore[arg-type]
         (Message(role="user", created_at="now"), "messages\\[0\\].created_at is str"),  # type: ignore[arg-type]
         (Message(role="user", parts=5), "messages\\[0\\].parts is int"),  # type: ignore[arg-type]
-        (Message.of("robot", "x"), "messages\\[0\\]: unknown role"),  # type: ignore[arg-type]
+        (Message.of("robot", "x"), "messages\\[0\\].role is unknown"),  # type: ignore[arg-type]
         (Message.of("user", "x", id=5), "messages\\[0\\].id is int"),  # type: ignore[arg-type]
         (Message.of("user", "x", name=5), "messages\\[0\\].name is int"),  # type: ignore[arg-type]
         (Message.of("user", "x", created_at="now"), "messages\\[0\\].created_at is str"),  # type: ignore[arg-type]

@@ -162,7 +162,7 @@ def _cap(default: Cap, value: object, kind: str) -> Cap:
     try:
         return replace(default, **_table(value, where, [field.name for field in fields(Cap)]))
     except InvalidInput as error:
-        raise (error if error.path.startswith(where) else error.under(where)) from error
+        raise (error if error.path.startswith(where) else error.within(where)) from error
 
 
 def _names(value: object, name: str) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class _ContentFormat:
 
     def take(self, line: dict[str, Any], owner: Owner) -> Content:
         if "kind" not in line:
-            raise InvalidInput("is missing", path="kind")
+            raise InvalidInput("a memory lacks its kind")
         kind = text(NAME)("kind", line["kind"])
         return compose(kind=kind, given={name: line.pop(name) for name in content_fields(kind) if name in line})
 

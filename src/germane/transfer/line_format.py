@@ -316,7 +316,7 @@ def data(name: str, value: Any) -> bytes:
     except (Base64Error, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{name} must be bytes in base64") from None
+        raise InvalidInput("must be bytes in base64", path=name) from None
 
 
 _READERS: Mapping[Any, Read] = types.MappingProxyType(

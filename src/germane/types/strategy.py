@@ -226,5 +226,6 @@ class Strategy:
         if self.effort is not None:
             price_of_effort(self.effort)
         for kind, days in check_table("half_lives", self.half_lives).items():
-            if days != inf:
-                check_number(f"half_lives.{kind}", days, _MIN_HALF_LIFE, unit="days")
+            known = days if days == inf else check_number(f"half_lives.{kind}", days, 0, above=True, unit="days")
+            if known < _MIN_HALF_LIFE:
+                raise InvalidInput("is shorter than a second: {} days", days, path=f"half_lives.{kind}")
