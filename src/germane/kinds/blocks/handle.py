@@ -95,7 +95,7 @@ class AgentBlocks:
         `InvalidInput`."""
         check_flags(pinned=pinned)
         if text is not None and value is not None:
-            raise InvalidInput("text and value are both given: text is the value of plain text, so give one of them")
+            raise InvalidInput("is given beside value, and is the value of plain text", path="text", advice="give one of them")
         kind = block_type(type)
         new = NewBlock(
             label=checked_label(label),
