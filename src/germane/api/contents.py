@@ -47,7 +47,9 @@ async def list_messages(
     check_flags(whole=whole)
     chosen = normalise_filters(filters, store.scope.zone) or EVERY_SENSITIVITY
     if chosen.kinds is not None or chosen.tags is not None:
-        raise InvalidInput("filters: messages have no kinds and no tags", advice="leave them out, or list the memories")
+        raise InvalidInput(
+            "names kinds or tags, which messages don't have", path="filters", advice="leave them out, or list the memories"
+        )
     if session is not None and chosen.session not in (None, session):
         raise InvalidInput("is given twice, as an argument and in filters, and the two differ", path="session")
     if session is not None:

@@ -448,7 +448,7 @@ def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:
 def _limits(given: Mapping[str, int]) -> dict[str, Any]:
     known = [one.name for one in fields(RequestLimits)]
     if unknown := sorted(given.keys() - set(known)):
-        raise InvalidInput("limits: unknown {}", unknown[0], advice=f"there are {', '.join(known)}")
+        raise InvalidInput("has no {}", unknown[0], path="limits", advice=f"there are {', '.join(known)}")
     return {name: check_whole_number(f"limits.{name}", one, high=COUNT.maximum) for name, one in given.items()}
 
 

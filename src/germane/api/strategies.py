@@ -144,7 +144,7 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
     known = {field.name for field in fields(Strategy)}
     if strangers := sorted(set(changes) - known):
         raise InvalidInput(
-            "a strategy has no {}", Phrase(", ".join(strangers)), advice=f"its settings are {', '.join(sorted(known))}"
+            "has no {}", Phrase(", ".join(strangers)), path="strategy", advice=f"its settings are {', '.join(sorted(known))}"
         )
     try:
         return replace(base, **_merged(base, changes))
@@ -188,7 +188,10 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
     if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools", "source_pools"}):
         raise InvalidInput(
-            "shares have no {}", Phrase(", ".join(strangers)), advice="they are sources, kinds, total, pools and source_pools"
+            "has no {}",
+            Phrase(", ".join(strangers)),
+            path="shares",
+            advice="they are sources, kinds, total, pools and source_pools",
         )
     kinds = dict(shares.kinds)
     for kind, change in check_table("shares.kinds", changes.get("kinds", {})).items():

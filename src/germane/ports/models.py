@@ -196,10 +196,10 @@ class Completion:
     model: str
 
     def __post_init__(self) -> None:
-        check_whole_number("input_tokens", self.input_tokens, 0, MAX_TOKENS - 1)
-        check_whole_number("output_tokens", self.output_tokens, 0, MAX_TOKENS - 1)
-        check_type("text", self.text, str, "a string")
-        check_type("model", self.model, str, "a string")
+        check_whole_number("completion.input_tokens", self.input_tokens, 0, MAX_TOKENS - 1)
+        check_whole_number("completion.output_tokens", self.output_tokens, 0, MAX_TOKENS - 1)
+        check_type("completion.text", self.text, str, "a string")
+        check_type("completion.model", self.model, str, "a string")
 
 
 class LLM(Protocol):

@@ -486,7 +486,7 @@ def _complete_stack(stack: dict[str, Any]) -> None:
     for name in ("branches", "checkpoints"):
         stack[name] = tuple(replace(one, session=stack["session"]) for one in stack.get(name, ()))
     if stack["branch"] not in {one.name for one in stack["branches"]}:
-        raise InvalidInput("must be one of `branches`", path="branch")
+        raise InvalidInput("names none of the branches", path="branch")
 
 
 TASK_STACK = LineFormat(

@@ -133,7 +133,7 @@ class LimitTable:
                 raise InvalidInput("must map names of models to RequestLimits, not {}", name, path="limits.overrides")
         if strangers := self.changes.keys() - {each.name for each in fields(RequestLimits)}:
             raise InvalidInput(
-                "limits has no {}", min(strangers), advice=f"give {', '.join(e.name for e in fields(RequestLimits))}"
+                "has no {}", min(strangers), path="limits", advice=f"give {', '.join(e.name for e in fields(RequestLimits))}"
             )
         self._changed(self.large)
 

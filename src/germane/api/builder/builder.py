@@ -135,7 +135,7 @@ class BuilderSteps:
         `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left is kept in the store and can
         be brought back (`agent.history.show`), unless `keep` is false."""
         if not isinstance(strategy, (*get_args(CompactionStrategy), type(None))):
-            raise InvalidInput("with_history: give Truncate, Summarise, Importance or TimeDecay, not {}", strategy)
+            raise InvalidInput("must be Truncate, Summarise, Importance or TimeDecay, not {}", strategy, path="strategy")
         return self._with(history=strategy or self._plan.history, keep_history=keep)
 
     def with_limits(

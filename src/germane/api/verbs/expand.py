@@ -202,7 +202,9 @@ async def compress(
         check_flags(use_llm=use_llm)
     if use_llm and worker is None:
         raise InvalidInput(
-            "use_llm: no language model is configured", advice="open with Germane.open(…, llm=…), or leave it out"
+            "needs a language model, and none is configured",
+            path="use_llm",
+            advice="open with Germane.open(…, llm=…), or leave it out",
         )
     return await _compressed(
         content,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from germane.errors import InvalidInput
 from germane.kinds.blocks import mutation as m
 from germane.kinds.blocks.content import NewId, check_items, check_required, listed_item, plain_row, stored_field, stored_value
-from germane.kinds.blocks.field import Field, checked_text, checked_value
+from germane.kinds.blocks.field import MAX_COUNTER, Field, checked_text
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, leaves, read_leaf, same, simple_schema, write_leaf
 from germane.kinds.blocks.merge import Scratch
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema
@@ -139,7 +139,9 @@ class Editing:
                     raise InvalidInput(
                         f"names {leaf.where}, no counter but a {field.type}", path="field", advice="use set_field"
                     )
-                target = checked_value("counter", _count(present) + mutation.by, "field")
+                target = _count(present) + mutation.by
+                if abs(target) > MAX_COUNTER:
+                    raise InvalidInput(f"would bring {leaf.where} to {target}, beyond 2⁵³", path="by")
             case m.AppendToField() if isinstance(present, str) and field.type == "text":
                 target = present + checked_text(mutation.value, "value")
                 _check_target(leaf, len(target), BLOCK_TEXT)

@@ -95,7 +95,7 @@ def format_of(media_type: object) -> MediaFormat:
     """Returns the format of a media type, or of a format's own name. Raises `InvalidInput`."""
     given = string("media_type", media_type, NAME).partition(";")[0].strip().lower()
     if given not in _NAMES:
-        raise InvalidInput(f"media_type {{}} is none of {', '.join(MEDIA_TYPES.values())}", media_type)
+        raise InvalidInput(f"{{}} is none of {', '.join(MEDIA_TYPES.values())}", media_type, path="media_type")
     return _NAMES[given]
 
 

@@ -26,7 +26,7 @@ from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.checks import check_flags, check_optional_text, check_type
+from germane.types.checks import check_flags, check_one_of, check_optional_text, check_type
 from germane.types.checks import check_text as string
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
 from germane.types.operation import operation
@@ -79,7 +79,7 @@ class AgentDocuments:
         messages. Raises `InvalidInput` for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
         check_flags(agent_wide=agent_wide, dry_run=dry_run)
         if sum(one is not None for one in (path, text, data)) != 1:
-            raise InvalidInput("give either a path, or a text or data with its source")
+            raise InvalidInput("is needed, or else a text or data with its source", path="path")
         check_optional_text("title", title, LABEL)
         check_optional_text("media_type", media_type, NAME)
         if path is None:
@@ -250,10 +250,7 @@ class AgentDocuments:
 
 
 def _level(sensitivity: object) -> Sensitivity:
-    for level in _SENSITIVITIES:
-        if sensitivity == level:
-            return level
-    raise InvalidInput(f"sensitivity {{}} is none of {', '.join(_SENSITIVITIES)}", sensitivity)
+    return check_one_of("sensitivity", sensitivity, _SENSITIVITIES)
 
 
 def _path(name: str, given: object) -> Path:

@@ -344,7 +344,7 @@ class Patterns:
 def _name(what: str, value: str) -> str:
     name = label(what, value, max_length=MAX_NAME)
     if not name_key(name):
-        raise InvalidInput(f"{what} has no character that can be looked up")
+        raise InvalidInput("has no character that can be looked up", path=what)
     return name
 
 

@@ -83,7 +83,7 @@ def ends_after(beginning: datetime, *, given: bool, **ends: datetime | None) -> 
     for name, end in ends.items():
         if end is not None and end <= beginning:
             since = "" if given else ": give valid_from too, where it held before"
-            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {beginning.isoformat()}{since}")
+            raise InvalidInput(f"{end.isoformat()} is not after the beginning, {beginning.isoformat()}{since}", path=name)
 
 
 def json_value(name: str, value: object) -> Any:

@@ -235,20 +235,20 @@ def update(
     fact, whose timeline depends on it.
     """
     if not changes and text is None:
-        raise InvalidInput("nothing to update", advice="give a text or a field")
+        raise InvalidInput("is missing, and so are other changes", path="text", advice="give a text or a field")
     found = yield from read(MemoriesById((id,)))
     memory = found.get(id)
     if memory is None or memory.user != scope.user:
         raise NotFound("no memory {} here", id)
     given, about = attributes(memory.kind, changes, scope.zone)
     if "key" in given:
-        raise InvalidInput("the key of a fact can't be changed", advice="remember it under the new key and forget this one")
+        raise InvalidInput("of a fact can't be changed", path="key", advice="remember it under the new key and forget this one")
     screen = SecretScreen(secrets, "the memory")
     held = {field.name: getattr(memory.content, field.name) for field in fields(memory.content)}
     if text is not None:
         main = MAIN_FIELDS[memory.kind]
         if main in given:
-            raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(memory.kind)} is")
+            raise InvalidInput(f"is given twice: it is what the text of {a_kind(memory.kind)} is", path=main)
         del held[main]
     content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
     content = screened_content(content, set(given) | ({MAIN_FIELDS[memory.kind]} if text is not None else set()), screen)

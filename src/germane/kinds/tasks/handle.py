@@ -181,7 +181,7 @@ class AgentTasks:
         """Brings a branch's result to the running branch and ends that branch: a completed task with the result is added below
         the current one, and returned; it points to the branch's own task. `result` is needed where that task is still open."""
         if result is None and artifacts:
-            raise InvalidInput("artifacts are given without a result", advice="give both, or neither")
+            raise InvalidInput("are given without a result", path="artifacts", advice="give both, or neither")
         outcome = None if result is None else task_outcome(result, artifacts, secrets=self._parts.secrets)
         wanted, now = branch_name("name", name), self._parts.clock.now()
         return await self._commit(inject_branch(wanted, self._session(session), outcome, user=self._scope.user, at=now))

@@ -141,7 +141,7 @@ def open_format(
     """
     grammar = FORMATS.get(name)
     if grammar is None:
-        raise UnknownName("unknown format {}", name, advice=f"use one of {', '.join(sorted(FORMATS))}")
+        raise UnknownName("{} is unknown", name, path="format", advice=f"use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
     written = grammar(nonce, zone, details, recent)
     return Format(written, tokenizer, terms, first_number=first_number, apart=apart, shortening=shortening)
