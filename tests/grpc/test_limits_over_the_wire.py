@@ -76,7 +76,7 @@ ASSEMBLE: list[tuple[Any, str]] = [
     ),
     (
         asked(*[message(f'{{"role": "user", "content": "x", "n": [{"0," * 90_000}0]}}')] * 25),
-        "messages[22].json: more than 2,000,000 values in the request",
+        "messages[22].json brings the request to more than 2,000,000 values",
     ),
     (asked(**filters(tags=["t"] * 32_767)), "options.filters.tags has 32,767 entries, 1,000 are allowed"),
     (asked(**filters(tags=["x" * 65])), "options.filters.tags[0] has 65 characters, 64 are allowed"),
@@ -135,7 +135,7 @@ RECORD: list[tuple[dict[str, Any], str]] = [
     ({"messages": [message(DEEP)]}, "messages[0].json is nested deeper than 64 levels"),
     ({"session_id": LONG}, "session_id must have 1 to 256 characters"),
     ({"channel": LONG}, "channel has 300 characters"),
-    ({"source_kind": LONG}, "source_kind 'xxx"),
+    ({"source_kind": LONG}, "source_kind must be one of"),
 ]
 
 

@@ -60,7 +60,7 @@ def test_a_schema_comes_back_from_its_json(value: dict[str, Any]) -> None:
         ({"type": "list", "max_items": 0}, "max_items"),
         ({"type": "list", "max_items": 1_001}, "max_items"),
         ({"type": "list", "max_items": True}, "max_items"),
-        ({"type": "list", "item": "map"}, "one of text, object"),
+        ({"type": "list", "item": "map"}, "text or object"),
         ({"type": "log", "display_limit": 0}, "display_limit"),
         (
             {"type": "composite", "sections": [{"name": "a", "schema": {"type": "composite", "sections": [{"name": "b"}]}}]},

@@ -77,10 +77,8 @@ def import_files(
     of other files that can't be used are skipped and counted. A folder of Markdown files is shown first, and taken when you
     agree."""
     options = options_of(context)
-    if format not in ("auto", *FORMATS):
-        check_one_of("--format", format, ("auto", *FORMATS))
-    if read_as not in ("memory", "directive", "blocks"):
-        raise InvalidInput(f"--as must be memory, directive or blocks, not {read_as[:40]!r}")
+    check_one_of("--format", format, ("auto", *FORMATS))
+    check_one_of("--as", read_as, ("memory", "directive", "blocks"))
     if layout is not None and read_as != "blocks":
         raise InvalidInput("--layout is for memory files that become blocks: add --as blocks, or leave it out")
     if read_as == "blocks" and dry_run:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from germane.api.agent import Agent
-from germane.errors import InvalidInput, NotPermitted
+from germane.errors import InvalidInput, NotPermitted, UnknownName
 from germane.integrations.memory_tool.commands import SYSTEM
 from germane.integrations.memory_tool.files import ROOT, parse_path, path_of
 from germane.kinds.blocks.mutation import SetText
@@ -25,7 +25,6 @@ from germane.kinds.blocks.permission import Permission
 from germane.kinds.blocks.render import unmarked
 from germane.kinds.blocks.schema import TextSchema
 from germane.kinds.blocks.value import DEFAULT_LIMIT, Block, BlockType
-from germane.types.checks import check_one_of
 from germane.types.limits import BLOCK_TEXT, REMARK
 
 _MAX_FILES = 10_000
@@ -162,8 +161,11 @@ class MemoryFile:
 
 
 def check_layout(value: object) -> Layout:
-    """Returns a layout by its name. Raises `InvalidInput`."""
-    return check_one_of("layout", value, LAYOUTS)
+    """Returns a layout by its name. Raises `UnknownName`."""
+    for known in LAYOUTS:
+        if value == known:
+            return known
+    raise UnknownName("{} is unknown", value, path="layout", advice=f"give one of {', '.join(LAYOUTS)}")
 
 
 def read_memory_file(name: str, data: bytes, layout: Layout) -> MemoryFile:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from germane.errors import InvalidInput, UnknownName
 from germane.kinds.blocks.field import Field, checked_name, checked_text
-from germane.types.checks import check_flag, check_one_of, check_size, check_table, check_type, check_whole_number
+from germane.types.checks import check_flag, check_size, check_table, check_type, check_whole_number
 from germane.types.codec import tagged
 from germane.types.limits import LIST_ITEMS, SECTIONS
 
@@ -82,7 +82,8 @@ class ListSchema:
     checkboxes: bool = False
 
     def __post_init__(self) -> None:
-        check_one_of("item", self.item, ("text", "object"))
+        if self.item not in ("text", "object"):
+            raise UnknownName("can't be {}", self.item, path="item", advice="it is text or object")
         check_whole_number("max_items", self.max_items, 1, LIST_ITEMS.maximum)
         check_flag("checkboxes", self.checkboxes)
 

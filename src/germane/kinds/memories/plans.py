@@ -235,7 +235,7 @@ def update(
     fact, whose timeline depends on it.
     """
     if not changes and text is None:
-        raise InvalidInput("is missing, and so are other changes", path="text", advice="give a text or a field")
+        raise InvalidInput("nothing to update", advice="give a text or a field")
     found = yield from read(MemoriesById((id,)))
     memory = found.get(id)
     if memory is None or memory.user != scope.user:
