@@ -78,7 +78,7 @@ def test_partial_settings_are_merged_at_every_level() -> None:
         ({"sources": {"recent": {"timeout": 0}}}, "sources.recent.timeout must be a number of seconds above 0"),
         ({"sources": {"recent": {"depth": 5}}}, "sources.recent takes .*not depth"),
         ({"sources": ["recent"]}, "sources must be a table"),
-        ({"shares": {"source": {}}}, "shares have no source"),
+        ({"shares": {"source": {}}}, "strategy.shares has no source"),
         ({"shares": {"sources": {"recent": 60, "messages": 50}}}, "at most 100"),
         ({"shares": {"sources": {"recent": "half"}}}, "shares.sources"),
         ({"shares": {"kinds": {"factual": {"items": -1}}}}, "shares.kinds.factual.items"),
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_named(changes: dict[str, Any], said: str) -> None:
 
 
 def test_the_message_names_the_strategy() -> None:
-    with pytest.raises(InvalidInput, match="strategy 'mine': form"):
+    with pytest.raises(InvalidInput, match=r"strategies\.mine\.form"):
         Strategies({"mine": {"form": "liner"}})
 
 
@@ -118,9 +118,7 @@ def test_details_are_read_from_a_file() -> None:
 @pytest.mark.requirement("INJECT-8")
 def test_a_format_refuses_details_that_it_can_not_write() -> None:
     """Where a strategy is registered, and where one is given to an assembly; the message says what to do."""
-    said = (
-        "strategy 'mine': details id, confidence, score can't be written in the format 'compact': leave details empty, or use"
-    )
+    said = "strategy.details id, confidence, score can't be written in the format 'compact': leave details empty, or use"
     with pytest.raises(InvalidInput, match=said):
         Strategies({"mine": {"like": "verbose", "format": "compact"}})
     with pytest.raises(InvalidInput, match=said):
@@ -135,10 +133,10 @@ def test_a_built_in_can_be_changed_from_itself() -> None:
     ("written", "said"),
     [
         ({"a": {"like": "b"}, "b": {"like": "a"}}, "a, b are each like another"),
-        ({"a": {"like": "nobody"}}, "strategy 'nobody' is unknown"),
-        ({"a": {"like": ["default"]}}, "strategy list is unknown"),
-        ({"a": 3}, "strategy 'a' must be a table"),
-        ({"a": {"format": "jason"}}, "strategy 'a': format must be one of compact, digest, markdown, xml, not 'jason'"),
+        ({"a": {"like": "nobody"}}, "strategies.a.like 'nobody' is unknown"),
+        ({"a": {"like": ["default"]}}, "strategies.a.like list is unknown"),
+        ({"a": 3}, "strategies.a must be a table"),
+        ({"a": {"format": "jason"}}, "strategies.a.format must be one of compact, digest, markdown, xml, not 'jason'"),
     ],
 )
 def test_what_cannot_be_derived_is_refused(written: dict[str, Any], said: str) -> None:

@@ -77,7 +77,7 @@ class Strategies:
         of the settings. Each is derived from the strategy that its `like` names (default: `default`). Raises
         `InvalidInput`."""
         self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE, *also)}
-        waiting = {name: dict(check_table(f"strategy {name!r}", table)) for name, table in (written or {}).items()}
+        waiting = {name: dict(check_table(f"strategies.{name}", table)) for name, table in (written or {}).items()}
         while waiting:
             ready = [
                 name for name, table in waiting.items() if table.get("like") not in [one for one in waiting if one != name]
@@ -86,7 +86,7 @@ class Strategies:
                 raise InvalidInput(f"strategies {', '.join(waiting)} are each like another of them: one must stand by itself")
             for name in ready:
                 changes = waiting.pop(name)
-                self.register(derive(self.find(changes.pop("like", "default")), {**changes, "name": name}))
+                self.register(self._written(name, changes))
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._known))
@@ -110,6 +110,20 @@ class Strategies:
         format, and for details that the format can't write."""
         _check_format(strategy)
         self._known[strategy.name] = strategy
+
+    def _written(self, name: str, changes: dict[str, Any]) -> Strategy:
+        """The strategy of the table `[strategies.<name>]`; its errors have the paths of the settings file."""
+        place = f"strategies.{name}"
+        try:
+            base = self.find(changes.pop("like", "default"))
+        except InvalidInput as error:
+            raise error.renamed(lambda _: f"{place}.like") from error
+        try:
+            made = derive(base, {**changes, "name": name})
+            _check_format(made)
+        except InvalidInput as error:
+            raise error.renamed(lambda path: place + path.removeprefix("strategy")) from error
+        return made
 
 
 def archetype_strategy(archetype: Archetype) -> Strategy:
@@ -135,7 +149,7 @@ def _check_format(strategy: Strategy) -> None:
         check_one_of("format", strategy.format, sorted(FORMATS))
         check_details(strategy.format, strategy.details)
     except InvalidInput as error:
-        raise error.under("strategy {}", strategy.name) from error
+        raise error.within("strategy") from error
 
 
 def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
@@ -149,9 +163,9 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
     try:
         return replace(base, **_merged(base, changes))
     except InvalidInput as error:
-        raise error.under("strategy {}", changes.get("name", base.name)) from error
+        raise error.within("strategy") from error
     except TypeError as error:
-        raise InvalidInput(f"strategy {{}}: {error}", changes.get("name", base.name)) from error
+        raise InvalidInput(f"can't be made: {error}", path="strategy") from error
 
 
 def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:

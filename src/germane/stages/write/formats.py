@@ -115,8 +115,9 @@ def check_details(name: str, details: Sequence[Detail]) -> None:
     """Raises `InvalidInput` where the format can't write these details."""
     if details and name not in _WITH_DETAILS:
         raise InvalidInput(
-            f"details {', '.join(details)} can't be written in the format {{}}",
+            f"{', '.join(details)} can't be written in the format {{}}",
             name,
+            path="details",
             advice=f"leave details empty, or use the format {' or '.join(sorted(_WITH_DETAILS))}",
         )
 
