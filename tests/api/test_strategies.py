@@ -118,7 +118,7 @@ def test_details_are_read_from_a_file() -> None:
 @pytest.mark.requirement("INJECT-8")
 def test_a_format_refuses_details_that_it_can_not_write() -> None:
     """Where a strategy is registered, and where one is given to an assembly; the message says what to do."""
-    said = "strategy.details id, confidence, score can't be written in the format 'compact': leave details empty, or use"
+    said = r"\.details id, confidence, score can't be written in the format 'compact': leave details empty, or use"
     with pytest.raises(InvalidInput, match=said):
         Strategies({"mine": {"like": "verbose", "format": "compact"}})
     with pytest.raises(InvalidInput, match=said):

@@ -50,7 +50,7 @@ RESULT = {"type": "tool_result", "content": [{"type": "text"}]}
         (lambda: check_some_of("w", ["a", "c"], ("a", "b")), "w must be some of a, b, not 'c'"),
         (lambda: check_moment("at", "now"), "at must be a datetime, not str"),
         (lambda: check_table("t", [1]), "t must be a table, not list"),
-        (lambda: check_table("t", {1: 2}, "an object"), "t: a key must be a string, not int"),
+        (lambda: check_table("t", {1: 2}, "an object"), "t must have strings as its keys, not int"),
         (lambda: check_optional_text("id", 5, ID), "id must be a string, not int"),
     ],
 )

@@ -37,7 +37,8 @@ def check_table(path: str, value: object, said: str = "a table") -> Mapping[str,
     `InvalidInput`."""
     table: Mapping[str, Any] = check_type(path, value, Mapping, said)
     for key in table:
-        check_type(f"{path}: a key", key, str, "a string")
+        if not isinstance(key, str):
+            raise InvalidInput(f"must have strings as its keys, not {type(key).__name__}", path=path)
     return table
 
 

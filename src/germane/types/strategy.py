@@ -55,7 +55,7 @@ class SourcePlan:
     """Whether a searching source may use keywords, and vectors."""
 
     def __post_init__(self) -> None:
-        check_text("sources: a name", self.name, NAME)
+        check_text("name", self.name, NAME)
         where = f"sources.{self.name}"
         check_whole_number(f"{where}.limit", self.limit, 0, COUNT.maximum)
         if self.timeout is not None and self.timeout != inf:
