@@ -43,6 +43,16 @@ def without_path(tree: ast.AST) -> list[tuple[str, int]]:
     ]
 
 
+def wordy_paths(tree: ast.AST) -> list[int]:
+    """The lines in which a check is given words in place of a path."""
+    found = []
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id.startswith("check_") and call.args:
+            texts = [one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant)]
+            found += [call.lineno for text in texts if isinstance(text, str) and set(text) & set(" :'")]
+    return found
+
+
 def written_values(tree: ast.AST) -> list[int]:
     """The lines in which a value is written into the text of an error: by `!r` or `quoted`, outside a `Phrase`."""
     found = []
@@ -130,3 +140,20 @@ def test_the_rule_finds_an_error_without_a_path() -> None:
     """In a function or a method."""
     assert without_path(ast.parse('def read(x):\n    raise InvalidInput("is no {}", x)')) == [("read", 2)]
     assert without_path(ast.parse('def read(x):\n    raise InvalidInput("is no {}", x, path="x")')) == []
+
+
+def test_a_check_is_given_a_path_and_no_words() -> None:
+    """But for what is in a file, which no argument names."""
+    found = [
+        f"{module.name}:{line}"
+        for module in modules()
+        if not module.name.startswith((*APART, "api.verbs.ingest"))
+        for line in wordy_paths(module.tree)
+    ]
+    assert found == []
+
+
+def test_the_rule_finds_words_in_place_of_a_path() -> None:
+    """Also in a text with values."""
+    assert wordy_paths(ast.parse('check_text(f"the title of {where}", title, LIMIT)')) == [1]
+    assert wordy_paths(ast.parse('check_text(f"{where}.title", title, LIMIT)')) == []

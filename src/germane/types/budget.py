@@ -129,7 +129,7 @@ class LimitTable:
 
     def __post_init__(self) -> None:
         for name, limits in self.overrides.items():
-            if not check_text("limits: the name of a model", name, NAME).strip() or not isinstance(limits, RequestLimits):
+            if not check_text("limits.overrides", name, NAME).strip() or not isinstance(limits, RequestLimits):
                 raise InvalidInput("must map names of models to RequestLimits, not {}", name, path="limits.overrides")
         if strangers := self.changes.keys() - {each.name for each in fields(RequestLimits)}:
             raise InvalidInput(

@@ -154,7 +154,7 @@ def _strategy(parts: Parts, wanted: str | Strategy | Mapping[str, Any] | None) -
     if not isinstance(wanted, Mapping):
         raise InvalidInput("must be a name, a Strategy or a table of settings, not {}", wanted, path="strategy")
     for name in wanted:
-        check_text("strategy: setting", name, NAME)
+        check_text("strategy", name, NAME)
     changes = dict(wanted)
     like = changes.pop("like", None)
     base = BUILD if like is None else parts.strategies.find(like)

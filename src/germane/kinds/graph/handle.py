@@ -84,7 +84,7 @@ class AgentGraph:
         until it is forgotten. Raises `Conflict` where several have the names."""
         other = check_entries("aliases", aliases, replace(NAMES, maximum=MAX_ALIASES), NAME)
         screen = self._screen("the entity")
-        names = tuple(dict.fromkeys(screen.text(_name("a name", one))[:MAX_NAME] for one in (name, *other)))
+        names = tuple(dict.fromkeys(screen.text(_name("name", one))[:MAX_NAME] for one in (name, *other)))
         said = EntityStatement(names=names, properties=screen.json(_properties(properties)), sensitivity=_level(sensitivity))
         plan = add_entity(_type(type), said, user=self._scope.user, at=self._now())
         return await self._store.commit(plan)
@@ -153,9 +153,9 @@ class AgentGraph:
         ends_after(begins, given=valid_from is not None, valid_to=ends)
         relation = Relation(
             id=uuid7(int(now.timestamp() * 1000)),
-            source=await self._id(source),
+            source=await self._id("source", source),
             type=_type(type),
-            target=await self._id(target),
+            target=await self._id("target", target),
             user=self._scope.user,
             weight=check_number("weight", weight, 0, 1),
             confidence=check_number("confidence", confidence, 0, 1),
@@ -178,13 +178,15 @@ class AgentGraph:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
         given, else all. Raises `NotFound`."""
         count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-        return await self._store.ask(RelationsOf(await self._id(entity), at=self._time("at", at), limit=count))
+        return await self._store.ask(RelationsOf(await self._id("entity", entity), at=self._time("at", at), limit=count))
 
     @operation("read")
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
         """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
         count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-        return await self._store.ask(MentionsOf(await self._id(entity), limit=count, before=self._time("before", before)))
+        return await self._store.ask(
+            MentionsOf(await self._id("entity", entity), limit=count, before=self._time("before", before))
+        )
 
     @operation("read")
     async def traverse(
@@ -197,13 +199,13 @@ class AgentGraph:
         check_whole_number("fan_out", fan_out, low=1, high=_FAN_OUT)
         check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
-        return await self._store.ask(WalkFrom([await self._id(start)], filters=EVERY_SENSITIVITY, **bounds))
+        return await self._store.ask(WalkFrom([await self._id("start", start)], filters=EVERY_SENSITIVITY, **bounds))
 
     @operation("read")
     async def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
         """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
         None where there is none. Raises `NotFound`."""
-        ends = await self._id(start), await self._id(goal)
+        ends = await self._id("start", start), await self._id("goal", goal)
         return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=EVERY_SENSITIVITY))
 
     @operation("read")
@@ -214,13 +216,13 @@ class AgentGraph:
         nearest first. Raises `NotFound`."""
         check_flags(backwards=backwards)
         wanted, count = check_entries("types", types, NAMES, TAG), check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-        return await self._store.ask(CausalChain(await self._id(start), wanted, backwards=backwards, limit=count))
+        return await self._store.ask(CausalChain(await self._id("start", start), wanted, backwards=backwards, limit=count))
 
     @operation("write")
     async def merge(self, kept: str, gone: str) -> Entity:
         """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
         `NotFound`."""
-        one, other = await self._id(kept), await self._id(gone)
+        one, other = await self._id("kept", kept), await self._id("gone", gone)
         await self._store.commit(merge_two(one, other))
         self._parts.engine.forget(self._scope)
         return await self.get(one)
@@ -242,9 +244,9 @@ class AgentGraph:
     def __repr__(self) -> str:
         return f"<AgentGraph {self._scope}>"
 
-    async def _id(self, entity: str) -> str:
+    async def _id(self, path: str, entity: str) -> str:
         """Returns the id of an entity that is named by its id or by a name."""
-        named = check_text("an entity", entity, ID)
+        named = check_text(path, entity, ID)
         if found := await self._store.ask(SeenEntities([named])):
             return found[0].id
         same = await self._named(named, None, limit=_MAX_SAME)
@@ -253,7 +255,10 @@ class AgentGraph:
         if len(same) > 1:
             those = ", ".join(f"{one.id} ({one.type})" for one in same)
             raise InvalidInput(
-                f"{len(same)} entities have the name {{}}", entity, advice=f"give the id of one of them: {those}"
+                f"{{}} is the name of {len(same)} entities",
+                entity,
+                path=path,
+                advice=f"give the id of one of them: {those}",
             )
         return same[0].id
 
@@ -358,7 +363,7 @@ def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     check_type("properties", value, Mapping, "a mapping")
     if len(value) > MAX_PROPERTIES:
         raise InvalidInput(f"has {len(value):,} entries, {MAX_PROPERTIES} are allowed", path="properties")
-    found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
+    found: Mapping[str, Any] = json_value("properties", {label("properties", name): one for name, one in value.items()})
     return found
 
 

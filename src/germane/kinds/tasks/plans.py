@@ -248,7 +248,7 @@ def _artifact(given: Any, where: str) -> TaskArtifact:
         id, title = given, ""
     if not check_text(where, id, ID):
         raise InvalidInput("is empty", path=where, advice="give the id of something stored")
-    return TaskArtifact(id=id, title=" ".join(check_text(f"the title of {where}", title, TASK_TITLE).split()))
+    return TaskArtifact(id=id, title=" ".join(check_text(f"{where}.title", title, TASK_TITLE).split()))
 
 
 def _sensitivity(value: object) -> Sensitivity:
