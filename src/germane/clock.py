@@ -9,7 +9,8 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from germane.errors import InvalidInput
-from germane.types.limits import NAME, check_text
+from germane.types.checks import check_text
+from germane.types.limits import NAME
 
 
 def _calendar() -> datetime:

@@ -149,7 +149,7 @@ async def test_named_facts_come_first_and_in_the_order_of_the_settings(agent: Ag
         ({"v1": {"keyword": {"limit": -1}}}, "memory.v1.keyword.limit must be a whole number"),
         ({"v1": {"structured": {"fact_keys": "city"}}}, "fact_keys must be a list of strings"),
         ({"v1": {"budgets": {"facts": {}}}}, "memory.v1.budgets takes total, .* not facts"),
-        ({"v1": {"budgets": {"fact": {"items": -1}}}}, "memory.v1.budgets.fact: cap items must be"),
+        ({"v1": {"budgets": {"fact": {"items": -1}}}}, "memory.v1.budgets.fact.items must be"),
         ({"v1": {"budgets": {"fact": {"words": 1}}}}, "memory.v1.budgets.fact takes items, chars, tokens, not words"),
     ],
 )

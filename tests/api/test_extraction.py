@@ -277,5 +277,5 @@ async def test_extraction_can_be_switched_off(tmp_path: Path, way: str) -> None:
 
 
 def test_a_switch_that_is_no_switch_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="extraction must be True or False, not str"):
+    with pytest.raises(InvalidInput, match="extraction must be true or false, not 'no'"):
         Germane.open(":memory:", extraction="no")  # type: ignore[arg-type]

@@ -58,5 +58,5 @@ def test_mistakes_are_told_in_one_line(run: Run) -> None:
     """An ambiguous name with the ids."""
     run("add", "person", "Anna")
     run("add", "place", "Anna")
-    assert "2 entities have the name" in run("show", "Anna", expect=2)
+    assert "is the name of 2 entities" in run("show", "Anna", expect=2)
     assert "KEY=VALUE" in run("add", "person", "X", "--set", "y", expect=2)

@@ -292,5 +292,5 @@ def test_the_api_refuses_empty_instructions() -> None:
 
 def test_an_item_without_type_and_role_is_told_of_both() -> None:
     """Most items have a type and no role."""
-    with pytest.raises(InvalidInput, match="type and role are missing"):
+    with pytest.raises(InvalidInput, match="role is missing, and so is a type"):
         OpenAIResponses().parse({"text": "Hello"})

@@ -70,15 +70,18 @@ ASSEMBLE: list[tuple[Any, str]] = [
     (asked(message(f"[{'0,' * 100_000}0]")), "messages[0].json has more than 100,000 values"),
     (asked(message(f"[{'[],' * 100_000}0]")), "messages[0].json has more than 100,000 values"),
     (asked(message('{"role": "user", "content": 1e999, "n": NaN}')), "messages[0].json isn't JSON that can be read"),
-    (asked(message(f'{{"role": "user", "content": "x", "n": {"9" * 400}}}')), "messages[0]: a number has 1,329 bits, 1,024"),
+    (
+        asked(message(f'{{"role": "user", "content": "x", "n": {"9" * 400}}}')),
+        "messages[0] holds a whole number of 1,329 bits, 1,024",
+    ),
     (
         asked(*[message(f'{{"role": "user", "content": "x", "n": [{"0," * 90_000}0]}}')] * 25),
-        "messages[22].json: more than 2,000,000 values in the request",
+        "messages[22].json brings the request to more than 2,000,000 values",
     ),
     (asked(**filters(tags=["t"] * 32_767)), "options.filters.tags has 32,767 entries, 1,000 are allowed"),
     (asked(**filters(tags=["x" * 65])), "options.filters.tags[0] has 65 characters, 64 are allowed"),
     (asked(**filters(exclude=map(str, range(10_001)))), "options.filters.exclude has 10,001 entries, 10,000 are allowed"),
-    (asked(**filters(kinds=["opinion"])), "options.filters.kinds must be of fact"),
+    (asked(**filters(kinds=["opinion"])), "options.filters.kinds must be some of fact"),
     (asked(**filters(since=Timestamp(seconds=9), until=Timestamp(seconds=8))), "options.filters.since 1970-01-01T00:00:09"),
 ]
 OTHERS: list[tuple[str, Any, str]] = [
@@ -126,13 +129,13 @@ OPERATIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 RECORD: list[tuple[dict[str, Any], str]] = [
     ({"messages": [said("x")] * 200_001}, "messages has 200,001 messages, 200,000 are allowed"),
-    ({"messages": [said("x" * 4_000_001)]}, "messages[0]: its text has 4,000,001 characters, 4,000,000 are allowed"),
+    ({"messages": [said("x" * 4_000_001)]}, "messages[0].content has 4,000,001 characters, 4,000,000 are allowed"),
     ({"messages": [message(json.dumps({"role": "user", "content": "x", "id": LONG}))]}, "messages[0].id has 300 characters"),
     ({"messages": [message(r'{"role": "user", "content": "x", "id": "\ud800"}')]}, "messages[0].id holds a lone surrogate"),
     ({"messages": [message(DEEP)]}, "messages[0].json is nested deeper than 64 levels"),
     ({"session_id": LONG}, "session_id must have 1 to 256 characters"),
     ({"channel": LONG}, "channel has 300 characters"),
-    ({"source_kind": LONG}, "source_kind 'xxx"),
+    ({"source_kind": LONG}, "source_kind must be one of"),
 ]
 
 

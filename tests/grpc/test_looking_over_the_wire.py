@@ -75,7 +75,7 @@ async def test_memories_come_back_as_the_library_returns_them(tmp_path: Path) ->
         assert changed == await agent.memories.get(newer.id)
         with pytest.raises(NotFound):
             await client.memories.get("0" * 36)
-        with pytest.raises(InvalidInput, match=r"filters\.kinds must be of"):
+        with pytest.raises(InvalidInput, match=r"filters\.kinds must be some of"):
             await client.memories.list({"kinds": ["tune"]})
 
 

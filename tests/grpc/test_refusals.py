@@ -66,7 +66,7 @@ async def wire(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Wire]:
         (asked(options=OPTIONS(at=Timestamp(seconds=10**15))), "options.at is no time between the years 1 and 9999"),
         (
             asked(options=OPTIONS(filters=filters_pb2.Filters(sensitivities=["secret"]))),
-            "options.filters.sensitivities must be of public, private, sensitive, not 'secret'",
+            "options.filters.sensitivities must be some of public, private, sensitive, not 'secret'",
         ),
     ],
     ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",

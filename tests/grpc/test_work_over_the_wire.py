@@ -140,7 +140,7 @@ async def test_what_cant_be_recorded_is_said(service: tuple[Agent, Client, Wire]
     assert (await refused(many))[0] == "INVALID_ARGUMENT"
     one = calling(wire, "events.record_many", session="s", events=[{"type": "x"}, {"type": "user_message"}])
     code, told = await refused(one)
-    assert (code, told.startswith("events[1]: type ")) == ("INVALID_ARGUMENT", True)
+    assert (code, told.startswith("events[1].type ")) == ("INVALID_ARGUMENT", True)
 
 
 @pytest.mark.requirement("GRAPH-2")

@@ -1,15 +1,18 @@
-"""Operator docs: `docs/operate/operate.md` and `.env.example` list every setting, metric, log field and refusal reason."""
+"""Operator docs: the guide, the page of settings and `.env.example` list every setting, metric, log field and reason."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from germane.service.metrics import Metrics
 from germane.service.redaction import EVENTS, FIELDS
+from germane.settings.declaration import declared, written_default
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_service_settings
 from germane.types.traffic import KINDS, REASONS
@@ -18,38 +21,27 @@ from support.source_tree import ROOT
 pytestmark = pytest.mark.requirement("OPS-1")
 
 GUIDE = (ROOT / "docs" / "operate" / "operate.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "use" / "settings.md").read_text("utf-8")
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
-OTHERS = [
-    *("GERMANE_API_KEY", "GERMANE_ARCHETYPE", "GERMANE_ENTITIES", "GERMANE_SERVER"),
-    *("GERMANE_CONSENT_TIMEOUT", "GERMANE_DB", "GERMANE_DIMENSIONS", "GERMANE_EMBEDDER", "GERMANE_EXTRACTION"),
-    *("GERMANE_DELEGATIONS", "GERMANE_DELEGATION_DEPTH"),
-    *("GERMANE_LLM", "GERMANE_LLM_TOKENS_PER_DAY", "GERMANE_NONCE_KEY"),
-    *("GERMANE_RELEVANCE", "GERMANE_SECRETS", "GERMANE_SETTINGS"),
-]
+OTHERS = ["GERMANE_API_KEY", "GERMANE_DB", "GERMANE_SERVER", "GERMANE_SETTINGS"]
+"""Variables that the command alone reads."""
+LIBRARY = {f"GERMANE_{name.upper()}": field for name, field in declared(Settings).items()}
+SERVICE = {f"GERMANE_SERVE_{name.upper()}": field for name, field in declared(ServiceSettings).items()}
 
 
-def default(field: dataclasses.Field[object]) -> str:
-    """The field's default as an environment variable would hold it."""
-    if field.default is None:
-        return "auto" if field.name == "require_keys" else "off"
-    if isinstance(field.default, bool):
-        return str(field.default).lower()
-    return f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
-
-
-def settings_table() -> str:
-    rows = ["| in `[serve]` | variable | default | |", "|---|---|---|---|"]
-    for field in dataclasses.fields(ServiceSettings):
-        shown = f"`{default(field)}`" if default(field) else "none"
-        rows.append(f"| `{field.name}` | `GERMANE_SERVE_{field.name.upper()}` | {shown} | {field.metadata['says']} |")
+def settings_table(table: str, variables: Mapping[str, dataclasses.Field[Any]]) -> str:
+    rows = [f"| in `[{table}]` | variable | default | |", "|---|---|---|---|"]
+    for variable, field in variables.items():
+        default = f"`{written_default(field)}`" if written_default(field) else "none"
+        rows.append(f"| `{field.name}` | `{variable}` | {default} | {field.metadata['says']} |")
     return "\n".join(rows)
 
 
-def variables() -> str:
+def variables(of: Mapping[str, dataclasses.Field[Any]]) -> str:
     lines = []
-    for field in dataclasses.fields(ServiceSettings):
+    for variable, field in of.items():
         says = field.metadata["says"].replace("`", "")
-        lines += [f"\n# {says[0].upper()}{says[1:]}.", f"# GERMANE_SERVE_{field.name.upper()}={default(field)}"]
+        lines += [f"\n# {says[0].upper()}{says[1:]}.", f"# {variable}={written_default(field)}"]
     return "\n".join(lines)
 
 
@@ -65,7 +57,14 @@ def metrics_table() -> str:
 
 def test_the_guide_has_every_setting_as_it_is() -> None:
     """Name, variable, default, meaning."""
-    assert settings_table() in GUIDE, f"put this into docs/operate/operate.md:\n{settings_table()}"
+    made = settings_table("serve", SERVICE)
+    assert made in GUIDE, f"put this into docs/operate/operate.md:\n{made}"
+
+
+def test_the_page_of_settings_has_every_setting_of_the_library_as_it_is() -> None:
+    """Name, variable, default, meaning."""
+    made = settings_table("germane", LIBRARY)
+    assert made in PAGE, f"put this into docs/use/settings.md:\n{made}"
 
 
 def test_the_guide_has_every_metric_as_it_is() -> None:
@@ -90,9 +89,10 @@ def test_the_guide_has_every_reason_for_a_refusal() -> None:
 
 def test_the_example_has_every_variable_and_its_default() -> None:
     """Every line is commented out, so a plain copy changes nothing."""
-    assert variables() in EXAMPLE, f"put this into .env.example:\n{variables()}"
+    for made in (variables(LIBRARY), variables(SERVICE)):
+        assert made in EXAMPLE, f"put this into .env.example:\n{made}"
     named = re.findall(r"^# (GERMANE_[A-Z_]+)=", EXAMPLE, re.MULTILINE)
-    assert sorted(named) == sorted([*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names())])
+    assert sorted(named) == sorted([*OTHERS, *LIBRARY, *SERVICE])
     assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
 
 
@@ -103,7 +103,7 @@ def test_no_variable_is_read_that_the_example_does_not_name() -> None:
         for path in (ROOT / "src").rglob("*.py")
         for name in re.findall(r"\bGERMANE_[A-Z_]*[A-Z]\b", path.read_text("utf-8"))
     }
-    assert read <= {*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names()), "GERMANE_SERVE"}
+    assert read <= {*OTHERS, *LIBRARY, *SERVICE, "GERMANE_SERVE"}
 
 
 def test_the_examples_values_are_the_defaults(tmp_path: Path) -> None:

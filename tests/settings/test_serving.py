@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
+from germane.settings.declaration import declared
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_service_settings
 from germane.settings.values import Address
@@ -74,22 +75,22 @@ def test_a_variable_is_read_as_what_it_means(variable: str, text: str, field: st
         ("gprc = 'x'", r"\[serve\]: unknown gprc; known are .*grpc"),
         ("grpc = 7411", "serve.grpc must be HOST:PORT, not 7411"),
         ("grpc = ':7411'", "serve.grpc must be HOST:PORT such as"),
-        ("grpc = 'host:70000'", "the port must be a number from 0 to 65535"),
+        ("grpc = 'host:70000'", "has a port that isn't a number from 0 to 65535"),
         ("grpc = '::1:7411'", r"stands in brackets: \[::1\]:7411"),
         ("grpc = 'http://host:7411'", "must be HOST:PORT|stands in brackets"),
         ("workers = 0", "serve.workers must be a whole number from 1 to 64, not 0"),
         ("workers = true", "serve.workers must be a whole number from 1 to 64, not True"),
         ("workers = 1.5", "serve.workers must be a whole number"),
         ("metrics = 'perhaps'", "serve.metrics must be true or false, not 'perhaps'"),
-        ("require_keys = 3", "serve.require_keys must be true or false, not 3, or 'auto'"),
+        ("require_keys = 3", "serve.require_keys must be true or false, not 3: 'auto' is allowed too"),
         ("log_level = 'loud'", "serve.log_level must be one of debug, info, warning, error, not 'loud'"),
         ("otel_sample = nan", "serve.otel_sample must be a number from 0 to 1, not nan"),
-        ("max_lag_ms = 'much'", "serve.max_lag_ms must be a number from 1 to 60000, not 'much'"),
+        ("max_lag_ms = 'much'", "serve.max_lag_ms must be a number from 1 to 60,000, not 'much'"),
         ("otel = 'otlp'\notel_endpoint = 'collector:4318'", "serve.otel_endpoint must be an address such as"),
         ("otel = 'otlp'\notel_endpoint = 'http://me:sesame@collector'", "must not hold a name or password"),
         ("otel_endpoint = 'http://collector:4318'", "serve.otel_endpoint needs otel to be otlp, not off"),
-        ("tls_cert = 'nowhere.pem'", r"serve.tls_cert: .*nowhere.pem can't be read \(No such file"),
-        ("tls_cert = 'germane.toml'", "germane.toml isn't a PEM file"),
+        ("tls_cert = 'nowhere.pem'", r"serve.tls_cert is .*nowhere.pem, which can't be read \(No such file"),
+        ("tls_cert = 'germane.toml'", "germane.toml, which isn't a PEM file"),
         ("grpc = '0.0.0.0:7411'\nrequire_keys = false", "serve.require_keys can't be false while 0.0.0.0:7411"),
         ("http = '127.0.0.1:7411'", "serve.http must be another address than grpc's"),
         ("workers = 2\ngrpc = '127.0.0.1:0'", "serve.workers above 1 need ports by number"),
@@ -103,9 +104,15 @@ def test_a_setting_that_cannot_be_used_says_what_would_do(path: Path, line: str,
     assert path.name in str(error.value)
 
 
+def test_a_certificate_that_is_off_is_no_path(path: Path) -> None:
+    """In the file as in the environment."""
+    path.write_text('[serve]\ntls_cert = "off"\ntls_key = false\n')
+    assert read_service_settings(path) == ServiceSettings()
+
+
 def test_an_unknown_variable_is_refused_with_the_one_that_was_meant() -> None:
     """A setting that is silently not used is worse than none; other programs' variables are theirs."""
-    with pytest.raises(InvalidInput, match=r"^GERMANE_SERVE_GPRC: unknown; known are GERMANE_SERVE_GRPC$"):
+    with pytest.raises(InvalidInput, match=r"^GERMANE_SERVE_GPRC is unknown; known are GERMANE_SERVE_GRPC$"):
         read_service_settings(None, {"GERMANE_SERVE_GPRC": "x", "HOME": "y", "GERMANE_EMBEDDER": "static"})
 
 
@@ -184,7 +191,7 @@ def test_other_commands_pass_over_the_services_table(path: Path) -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names()]), st.text(max_size=30)
+        st.sampled_from([f"GERMANE_SERVE_{name.upper()}" for name in declared(ServiceSettings)]), st.text(max_size=30)
     )
 )
 @examples(200)

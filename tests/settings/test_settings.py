@@ -93,8 +93,22 @@ def test_a_variable_that_cannot_be_used_is_named_and_not_shown() -> None:
 
 @pytest.mark.parametrize("given", ["0", "-1", "x", "1.5", " "])
 def test_dimensions_must_be_a_whole_number(given: str) -> None:
-    with pytest.raises(InvalidInput, match="GERMANE_DIMENSIONS must be a whole number above 0"):
+    with pytest.raises(InvalidInput, match="GERMANE_DIMENSIONS must be a whole number, 1 or more"):
         Settings.load(None, {"GERMANE_DIMENSIONS": given})
+
+
+@pytest.mark.parametrize(("given", "means"), [("yes", True), ("ON", True), ("1", True), ("no", False), ("Off", False)])
+def test_a_flag_has_the_words_that_the_services_flags_have(given: str, means: bool) -> None:
+    """All settings are read by the same parsers."""
+    assert Settings.load(None, {"GERMANE_ENTITIES": given}).entities is means
+
+
+def test_off_takes_away_what_the_file_gives(path: Path) -> None:
+    """An empty variable doesn't."""
+    path.write_text('[germane]\nllm = "openai:a"\nllm_tokens_per_day = 500_000\nrelevance = "off"\n')
+    found = Settings.load(path, {"GERMANE_LLM": "off", "GERMANE_LLM_TOKENS_PER_DAY": ""})
+    assert (found.llm, found.llm_tokens_per_day, found.relevance) == (None, 500_000, None)
+    assert Settings.load(path, {"GERMANE_LLM_TOKENS_PER_DAY": "1_000"}).llm_tokens_per_day == 1000
 
 
 def test_dimensions_from_file_and_variable(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_an_error_names_the_place_in_a_list() -> None:
     """Of an object in a list, and of a text."""
     read = objects(MOOD).read
     assert read is not None
-    with pytest.raises(InvalidInput, match=r"^moods\[1\]: count must be a whole number"):
+    with pytest.raises(InvalidInput, match=r"^moods\[1\].count must be a whole number"):
         read("moods", [{"id": "1"}, {"id": "2", "count": -1}])
     with pytest.raises(InvalidInput, match=r"^branches\[0\]: a branch lacks its forked_at"):
         parse_line(LINES["StoredStack"] | {"branches": [{"name": "side"}]})

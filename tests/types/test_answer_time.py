@@ -7,7 +7,7 @@ import re
 import pytest
 
 from germane.errors import InvalidInput
-from germane.types.limits import check_answer_time, parse_answer_time
+from germane.types.checks import check_answer_time, parse_answer_time
 
 pytestmark = pytest.mark.requirement("ENGINE-10")
 

@@ -61,5 +61,5 @@ def test_a_strategy_has_an_effort_or_none() -> None:
     assert Strategy(name="mine", sources=(SourcePlan(name="memories"),), effort=2.5).effort == 2.5
     assert derive(Strategies().find("default"), {"effort": "high"}).effort == "high"
     assert Strategies({"frugal": {"effort": "low"}}).find("frugal").effort == "low"
-    with pytest.raises(InvalidInput, match=r"strategy 'frugal': effort must be low"):
+    with pytest.raises(InvalidInput, match=r"strategies.frugal.effort must be low"):
         Strategies({"frugal": {"effort": "tiny"}})

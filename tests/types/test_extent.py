@@ -121,7 +121,7 @@ def test_a_wide_list_is_refused_without_a_look_at_what_is_in_it() -> None:
 @pytest.mark.parametrize("value", [10**5000, [-(10**400)], {2**2000: "x"}], ids=["alone", "within", "as a key"])
 def test_a_number_that_cannot_be_written_is_refused(value: Any) -> None:
     """Python refuses to spell it, by an exception of its own, wherever it is met later."""
-    with pytest.raises(InvalidInput, match=r"^it: a number has .* bits, 1,024 are allowed$"):
+    with pytest.raises(InvalidInput, match=r"^it holds a whole number of .* bits, 1,024 are allowed$"):
         bounded("it", value)
 
 

@@ -12,13 +12,7 @@ from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from germane.api.arguments import (
-    System,
-    build_request,
-    flags,
-    identifiers,
-    number,
-)
+from germane.api.arguments import System, build_request, identifiers
 from germane.api.contents import find_thing, list_messages, list_sessions, list_users, statistics, texts_by_id
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.strategies import allowed_filters
@@ -35,10 +29,11 @@ from germane.kinds.messages.handle import record_messages
 from germane.stores.contract import ScopedStore, WarmsUp
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
+from germane.types.checks import check_flags, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, QUERY
-from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.operation import operation
 from germane.types.query import Filters
@@ -324,7 +319,7 @@ class Agent:
             self._parts,
             self.scope.within(session),
             query,
-            max_tokens=number("max_tokens", max_tokens, maximum=COUNT.maximum),
+            max_tokens=check_whole_number("max_tokens", max_tokens, high=COUNT.maximum),
             strategy=strategy,
             additional=additional_context,
             filters=filters,
@@ -408,7 +403,7 @@ class Agent:
         numbers of messages. Raises `InvalidInput` where no model is configured."""
         from germane.api.workers.on_demand import extract
 
-        flags(everything=everything, dry_run=dry_run)
+        check_flags(everything=everything, dry_run=dry_run)
         return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)
 
     @operation("write", fixed={"provenance": None})
@@ -427,7 +422,7 @@ class Agent:
         on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
         stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
         `InvalidInput`, `UnknownName`."""
-        flags(agent_wide=agent_wide)
+        check_flags(agent_wide=agent_wide)
         scope = replace(self.scope, user=None, session=None) if agent_wide else self.scope
         return await remember_one(self._parts, scope, text, kind=kind, provenance=provenance, fields=fields)
 
@@ -635,7 +630,7 @@ class Agent:
         before the line that it names may be stored then."""
         from germane.api.verbs.transfer import restore_lines as restored
 
-        flags(into=into, skip_conflicts=skip_conflicts)
+        check_flags(into=into, skip_conflicts=skip_conflicts)
         return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
 
     def __repr__(self) -> str:

@@ -31,6 +31,17 @@ from germane.stages.compact import HistoryTerms
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types import limits
 from germane.types.budget import Effort, price_of_effort
+from germane.types.checks import (
+    check_answer_time,
+    check_entries,
+    check_moment,
+    check_size,
+    check_some_of,
+    check_task,
+    check_text,
+    check_type,
+    check_whole_number,
+)
 from germane.types.limits import (
     BLOCKS_NAMED,
     CHARACTERS,
@@ -45,11 +56,6 @@ from germane.types.limits import (
     TOOL_CHARACTERS,
     TOOLS,
     Limit,
-    check_answer_time,
-    check_entries,
-    check_size,
-    check_task,
-    check_text,
 )
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 from germane.types.nested_data import Extent, plain_size, without_objects
@@ -95,8 +101,8 @@ def build_request(
     if deadline is not None:
         check_answer_time("deadline", deadline, forever="waits for every source")
     schemas = _tools(tools)
-    when = clock.now() if at is None else _moment("at", at, scope.zone)
-    cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
+    when = clock.now() if at is None else aware(check_moment("at", at), scope.zone, "at")
+    cap = None if max_tokens is None else check_whole_number("max_tokens", max_tokens, high=COUNT.maximum)
     chosen = normalise_filters(filters, scope.zone) or _NO_FILTERS
     if effort is not None:
         price_of_effort(effort)
@@ -132,7 +138,7 @@ def build_request(
 
 def history_terms(history: object, tokens: int | None) -> HistoryTerms | None:
     """Returns what `history=` and `history_tokens=` ask for, None for nothing. Raises `InvalidInput`."""
-    most = None if tokens is None else number("history_tokens", tokens, minimum=1, maximum=COUNT.maximum)
+    most = None if tokens is None else check_whole_number("history_tokens", tokens, low=1, high=COUNT.maximum)
     if history is False or (history is None and most is None):
         return None
     strategy = Summarise() if history in (None, True) else history
@@ -153,8 +159,7 @@ def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
     kinds of memory, and where `since` is after `until`."""
     if (filters := given_filters(filters)) is None:
         return None
-    if strangers := sorted(set(filters.kinds or ()) - KINDS.keys()):
-        raise InvalidInput(f"must be of {', '.join(KINDS)}, not {{}}", strangers[0], path="filters.kinds")
+    check_some_of("filters.kinds", filters.kinds or (), KINDS)
     if filters.since is None and filters.until is None:
         return filters
     since = None if filters.since is None else aware(filters.since, zone, "filters.since")
@@ -167,17 +172,7 @@ def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
 
 def given_filters(filters: object) -> Filters | None:
     """Raises `InvalidInput` for what isn't a `Filters`."""
-    if filters is None or isinstance(filters, Filters):
-        return filters
-    raise InvalidInput(f"must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}", path="filters")
-
-
-def number(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:
-    """Returns `value`, a whole number within these bounds. Raises `InvalidInput`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum or (maximum is not None and value > maximum):
-        allowed = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum:,}"
-        raise InvalidInput(f"must be a whole number, {allowed}, not {{}}", value, path=name)
-    return value
+    return None if filters is None else check_type("filters", filters, Filters, "a Filters, such as Filters(tags=['work'])")
 
 
 def identifiers(value: object) -> tuple[str, ...]:
@@ -185,24 +180,11 @@ def identifiers(value: object) -> tuple[str, ...]:
     return check_entries("ids", (value,) if isinstance(value, str) else value, IDS, ID)
 
 
-def optional(name: str, value: object, limit: Limit) -> None:
-    """Checks a text that may be None. Raises `InvalidInput`."""
-    if value is not None:
-        check_text(name, value, limit)
-
-
-def flags(**given: object) -> None:
-    """Checks that each argument is True or False. Raises `InvalidInput`, also for other truthy values."""
-    for name, value in given.items():
-        if not isinstance(value, bool):
-            raise InvalidInput("must be True or False, not {}", value, path=name)
-
-
 def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:
     """Returns the model's profile. Raises `InvalidInput` for a `like` that the catalog doesn't list, and for a window that is
     no size."""
     known = None if like is None else check_text("like", like, NAME)
-    size = None if window is None else number("window", window, minimum=1, maximum=COUNT.maximum)
+    size = None if window is None else check_whole_number("window", window, low=1, high=COUNT.maximum)
     return catalog.find(model, like=known, window=size)
 
 
@@ -215,16 +197,9 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
     check_size("tools", len(found), TOOLS, at_least=True)
     extent = Extent("tools", TOOL_CHARACTERS)
     for index, tool in enumerate(found):
-        if not isinstance(tool, Mapping):
-            raise InvalidInput(f"must be a tool's schema as a dict, not {type(tool).__name__}", path=f"tools[{index}]")
+        check_type(f"tools[{index}]", tool, Mapping, "a tool's schema as a dict")
         extent.part(f"tools[{index}]", tool)
     return found
-
-
-def _moment(name: str, value: object, zone: str) -> datetime:
-    if not isinstance(value, datetime):
-        raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=name)
-    return aware(value, zone, name)
 
 
 def remarks(secrets: SecretPolicy, by: str, reason: str = "") -> dict[str, Any]:
@@ -313,7 +288,7 @@ def check_recordable(messages: Sequence[Message], zone: str, *, first: int = 0) 
         if message.created_at is not None:
             aware(message.created_at, zone, f"messages[{index}].created_at")
         held = sum(len(part.text) for part in message.parts if isinstance(part, Opaque))  # which is cut when it is stored
-        check_size(f"messages[{index}]: its text", len(message.content) - held, MESSAGE_TEXT)
+        check_size(f"messages[{index}].content", len(message.content) - held, MESSAGE_TEXT)
 
 
 def _characters(raw: object) -> int | None:
@@ -355,19 +330,21 @@ def _fields(where: str, message: Message) -> list[Any]:
                 advice=f"give a {'datetime' if 'at' in name else 'string'}",
             )
     if message.role not in _ROLES:
-        raise InvalidInput(f"{where}: unknown role", advice=f"give one of {', '.join(_ROLES)}")
+        raise InvalidInput("is unknown", path=f"{where}.role", advice=f"give one of {', '.join(_ROLES)}")
     if not isinstance(message.parts, list | tuple):
         raise InvalidInput(f"is {type(message.parts).__name__}", path=f"{where}.parts", advice="give a tuple of parts")
     found: list[Any] = [message.id, message.name]
     for index, part in enumerate(message.parts):
         if not isinstance(part, _PARTS):
             raise InvalidInput(
-                f"{where}: part {index} is {type(part).__name__}", advice="give a Text, Image, ToolCall, ToolResult or Opaque"
+                f"is {type(part).__name__}",
+                path=f"{where}.parts[{index}]",
+                advice="give a Text, Image, ToolCall, ToolResult or Opaque",
             )
         values = [(name, getattr(part, name)) for name in part.__slots__]
         for name, value in values:
             if name in _STRING_FIELDS and not isinstance(value, str):
-                raise InvalidInput(f"{where}: {name} of part {index} is {type(value).__name__}", advice="give a string")
+                raise InvalidInput(f"is {type(value).__name__}", path=f"{where}.parts[{index}].{name}", advice="give a string")
         found.append([value for _, value in values])
     return found
 
@@ -383,12 +360,14 @@ _EMBEDDER_MEMBERS = ("identity", "dimension", "quick", "embed", "embed_now", "cl
 
 def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
     """Raises `InvalidInput` that names what is missing or wrong. `model` is the caller's `embedder_model`."""
-    if dimensions is not None and (isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1):
-        raise InvalidInput("must be the length of the embedder's vectors, such as 384, not {}", dimensions, path="dimensions")
+    if dimensions is not None:
+        check_whole_number("dimensions", dimensions, 1)
     if model is not None:
-        limits.check_text("embedder_model", model, limits.NAME)
+        check_text("embedder_model", model, limits.NAME)
         if not model.strip() or not is_function(embedder):
-            raise InvalidInput("embedder_model names the model of embedder=<function>: not empty, and only with a function")
+            raise InvalidInput(
+                "names the model of embedder=<function>: not empty, and only with a function", path="embedder_model"
+            )
     if embedder is None or isinstance(embedder, str):
         return
     if isinstance(embedder, type):
@@ -413,7 +392,8 @@ def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
         raise InvalidInput(f"must be a name, a function or an Embedder, not {type(embedder).__name__}", path="embedder")
     if missing:
         raise InvalidInput(
-            f"embedder {type(embedder).__name__} lacks {', '.join(missing)}",
+            f"is a {type(embedder).__name__} that lacks {', '.join(missing)}",
+            path="embedder",
             advice=(
                 f"an Embedder has {', '.join(_EMBEDDER_MEMBERS)}; or pass a function from texts to vectors, with dimensions="
             ),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from germane.api.arguments import build_request, flags, identifiers, normalise_filters, number, optional
+from germane.api.arguments import build_request, identifiers, normalise_filters
 from germane.api.wiring import Parts
 from germane.clock import Clock
 from germane.errors import InvalidInput, NotFound, StoreError
@@ -24,17 +24,18 @@ from germane.search.relevance import matrix, sigmoid
 from germane.stages.gather.source import Skipped, with_vector
 from germane.stages.read.query import read
 from germane.stores.contract import ScopedStore
+from germane.types.checks import check_flags, check_optional_text, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import CURSOR, ID, PAGE, QUERY
-from germane.types.limits import check_text as string
 from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
 
 
 def check_page(limit: object, cursor: object) -> None:
     """Checks the arguments of a page. Raises `InvalidInput`."""
-    number("limit", limit, minimum=1, maximum=PAGE.maximum)
-    optional("cursor", cursor, CURSOR)
+    check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+    check_optional_text("cursor", cursor, CURSOR)
 
 
 async def list_messages(
@@ -42,11 +43,13 @@ async def list_messages(
 ) -> MessagePage:
     """See `Agent.messages`."""
     check_page(limit, cursor)
-    optional("session", session, ID)
-    flags(whole=whole)
+    check_optional_text("session", session, ID)
+    check_flags(whole=whole)
     chosen = normalise_filters(filters, store.scope.zone) or EVERY_SENSITIVITY
     if chosen.kinds is not None or chosen.tags is not None:
-        raise InvalidInput("filters: messages have no kinds and no tags", advice="leave them out, or list the memories")
+        raise InvalidInput(
+            "names kinds or tags, which messages don't have", path="filters", advice="leave them out, or list the memories"
+        )
     if session is not None and chosen.session not in (None, session):
         raise InvalidInput("is given twice, as an argument and in filters, and the two differ", path="session")
     if session is not None:
@@ -160,7 +163,7 @@ async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> 
 
 async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundBlock, ...]:
     """See `AgentBlocks.search`."""
-    number("limit", limit, minimum=1, maximum=PAGE.maximum)
+    check_whole_number("limit", limit, low=1, high=PAGE.maximum)
     string("query", query, QUERY, valid=False)
     await index_all(parts, scope)
     found = await _search(parts, scope, query, limit, ("archival", "block"))
@@ -190,7 +193,7 @@ async def index_all(parts: Parts, scope: Scope) -> None:
 
 
 async def _search(parts: Parts, scope: Scope, query: str, limit: int, kinds: tuple[str, ...]) -> tuple[FoundEntry, ...]:
-    number("limit", limit, minimum=1, maximum=PAGE.maximum)
+    check_whole_number("limit", limit, low=1, high=PAGE.maximum)
     string("query", query, QUERY, valid=False)
     request = build_request(scope=scope, catalog=parts.catalog, clock=parts.clock, messages=(), model="any", query=query)
     asked = read(request)

@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import DIGEST_HEADING
 from germane.types.candidate import Chosen, Sensitivity
+from germane.types.checks import check_flag, check_type, check_whole_number
 from germane.types.context import Context
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy
 from germane.types.trace import Trace
@@ -118,10 +119,12 @@ def digest_strategy(memory: Mapping[str, Any]) -> Strategy:
     of = {name: _table(given.get(name, {}), f"{_TABLE_NAME}.{name}", known) for name, known in _SETTINGS.items() if known}
     plans = {plan.name: plan for plan in DIGEST.sources}
     for name, source in (("keyword", "memories"), ("semantic", "semantic")):
-        limit = _count(of[name].get("limit", _KEYWORD if name == "keyword" else _SEMANTIC), f"{_TABLE_NAME}.{name}.limit")
-        wanted = _flag(of[name].get("enabled", name == "keyword"), f"{_TABLE_NAME}.{name}.enabled")
+        limit = check_whole_number(
+            f"{_TABLE_NAME}.{name}.limit", of[name].get("limit", _KEYWORD if name == "keyword" else _SEMANTIC)
+        )
+        wanted = check_flag(f"{_TABLE_NAME}.{name}.enabled", of[name].get("enabled", name == "keyword"))
         plans[source] = replace(plans[source], limit=limit if wanted else 0)
-    if not _flag(given.get("enabled", True), f"{_TABLE_NAME}.enabled"):
+    if not check_flag(f"{_TABLE_NAME}.enabled", given.get("enabled", True)):
         plans = {name: plan if name == "directive" else replace(plan, limit=0) for name, plan in plans.items()}
     caps = {kind: _cap(_CAPS.get(kind, Cap()), budget, kind) for kind, budget in of["budgets"].items() if kind != "total"}
     total = _cap(_TOTAL_CAP, of["budgets"].get("total", {}), "total")
@@ -148,11 +151,10 @@ def _table(value: object, where: str, known: Any) -> Mapping[str, Any]:
     """The table; an empty one for None, as YAML writes an empty section."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
-    if strangers := sorted(str(name) for name in value if name not in known):
+    table: Mapping[str, Any] = check_type(where, value, Mapping, "a table")
+    if strangers := sorted(str(name) for name in table if name not in known):
         raise InvalidInput(f"takes {', '.join(known)}, not {', '.join(strangers)}", path=where)
-    return value
+    return table
 
 
 def _cap(default: Cap, value: object, kind: str) -> Cap:
@@ -160,29 +162,17 @@ def _cap(default: Cap, value: object, kind: str) -> Cap:
     try:
         return replace(default, **_table(value, where, [field.name for field in fields(Cap)]))
     except InvalidInput as error:
-        raise (error if error.path.startswith(where) else error.under(where)) from error
-
-
-def _count(value: object, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInput("must be a whole number, 0 or more, not {}", value, path=where)
-    return value
-
-
-def _flag(value: object, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput("must be true or false, not {}", value, path=where)
-    return value
+        raise (error if error.path.startswith(where) else error.within(where)) from error
 
 
 def _names(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise InvalidInput(f"{_TABLE_NAME}.structured.{name} must be a list of strings, not {{}}", value)
+        raise InvalidInput("must be a list of strings, not {}", value, path=f"{_TABLE_NAME}.structured.{name}")
     return tuple(value)
 
 
 def _sensitivities(value: object) -> tuple[Sensitivity, ...]:
     known = get_args(Sensitivity)
     if isinstance(value, str) or not isinstance(value, list | tuple) or not all(one in known for one in value):
-        raise InvalidInput(f"{_TABLE_NAME}.allow_sensitivities must be a list of {', '.join(known)}, not {{}}", value)
+        raise InvalidInput(f"must be a list of {', '.join(known)}, not {{}}", value, path=f"{_TABLE_NAME}.allow_sensitivities")
     return tuple(value)

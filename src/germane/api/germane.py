@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from germane.api.agent import Agent
-from germane.api.arguments import EmbedderArgument, LLMArgument, check_embedder, check_llm, flags, named_model
+from germane.api.arguments import EmbedderArgument, LLMArgument, check_embedder, check_llm, named_model
 from germane.api.contents import check_page
 from germane.api.strategies import Strategies
 from germane.api.wiring import Parts, wire
@@ -37,6 +37,7 @@ from germane.stages.gather.source import SourceFactory
 from germane.stores.contract import BacksUp, Checkup, EmbedsLater, ExaminesItself, Upgrades
 from germane.text.secrets.detection import SecretPolicy, secret_policy
 from germane.types import limits
+from germane.types.checks import check_flag, check_flags, check_text, check_type
 from germane.types.inventory import AgentPage, OrgPage
 from germane.types.limits import PAGE
 from germane.types.scope import Scope
@@ -111,8 +112,7 @@ class Germane:
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
         `InvalidInput` or `MissingExtra`.
         """
-        if not isinstance(path, str | Path):
-            raise InvalidInput(f"must be a string or a Path, not {type(path).__name__}", path="path")
+        check_type("path", path, (str, Path), "a string or a Path")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"must be a Settings or a TOML file's path, not {type(settings).__name__}", path="settings")
         check_embedder(embedder, dimensions, embedder_model)
@@ -121,8 +121,8 @@ class Germane:
             raise InvalidInput(f"must be a TOML file's path or a Relevance, not {type(relevance).__name__}", path="relevance")
         policy = None if secrets is None else secret_policy(secrets)
         for name, switch in (("extraction", extraction), ("entities", entities)):
-            if not isinstance(switch, bool | None):
-                raise InvalidInput(f"must be True or False, not {type(switch).__name__}", path=name)
+            if switch is not None:
+                check_flag(name, switch)
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         settings = settings if extraction is None else replace(settings, extraction=extraction)
@@ -214,7 +214,7 @@ class Germane:
     async def owner(self, id: str, *, org: str = "default") -> Scope | None:
         """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
         the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
-        found = await self._open.store.ask(OwnerOf(Scope(org=org).org, limits.check_text("id", id, limits.ID)))
+        found = await self._open.store.ask(OwnerOf(Scope(org=org).org, check_text("id", id, limits.ID)))
         return None if found is None else Scope(org=org, agent=found[0], user=found[1])
 
     async def forget(
@@ -224,9 +224,9 @@ class Germane:
         users, and what is agent-wide. API keys stay: revoke them with `keys`. Each user is forgotten by itself; a call that was
         interrupted is completed by the next one. `dry_run` and the receipt are as in `Agent.forget`. Raises `InvalidInput`."""
 
-        flags(dry_run=dry_run)
-        limits.check_text("by", by, limits.REMARK)
-        limits.check_text("reason", reason, limits.REMARK)
+        check_flags(dry_run=dry_run)
+        check_text("by", by, limits.REMARK)
+        check_text("reason", reason, limits.REMARK)
         scope = Scope(org=org) if agent is None else Scope(org=org, agent=agent)
         return await forget_org(self._open, scope.org, agent, dry_run=dry_run, by=by, reason=reason)
 
@@ -267,13 +267,13 @@ class Germane:
         """Returns what replaces the id of an org or an agent in the service's log: twelve hex digits, the same in every process
         over this store. They depend on a key in the store, so nobody can find an id from them without the store. Raises
         `InvalidInput`."""
-        return pseudonym(self._open.engine.nonce_key, limits.check_text("id", id, limits.ID, valid=False))
+        return pseudonym(self._open.engine.nonce_key, check_text("id", id, limits.ID, valid=False))
 
     def count(self, text: str, *, model: str) -> int:
         """Returns the tokens that `text` alone costs `model`; an upper bound where the model's tokenizer isn't available.
         Raises `InvalidInput`."""
         engine = self._open.engine
-        limits.check_text("text", text, limits.CHARACTERS, valid=False)
+        check_text("text", text, limits.CHARACTERS, valid=False)
         return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer).count(text)
 
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
@@ -296,7 +296,7 @@ class Germane:
         """Stores what an export holds as it was, each line in the scope that it came from. Otherwise as `Agent.restore`."""
         from germane.api.verbs.transfer import restore_lines as restored
 
-        flags(skip_conflicts=skip_conflicts)
+        check_flags(skip_conflicts=skip_conflicts)
         return await restored(self._open, lines, skip_conflicts=skip_conflicts)
 
     async def ping(self) -> None:
@@ -307,7 +307,7 @@ class Germane:
         """Reads all that is stored and returns findings about the content: whether each text is the one that was stored (by its
         checksum), whether search rows match their texts (a sample of them, all where `full`), and whether rows are left of what
         is gone. `progress(done, total)` counts texts, on any thread. Raises `StoreError`."""
-        flags(full=full)
+        check_flags(full=full)
         store = self._open.store
         if not isinstance(store, ExaminesItself):
             raise StoreError("this store doesn't examine itself: use what its database has for that")

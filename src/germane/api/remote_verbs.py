@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.api.agent import Agent
-from germane.api.arguments import System, number
+from germane.api.arguments import System
 from germane.api.builder.builder import BuildMetadata
 from germane.api.builder.system_prompt import Activity
 from germane.api.germane import Germane
@@ -40,20 +40,11 @@ from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Chosen, Scored
+from germane.types.checks import check_answer_time, check_size, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
-from germane.types.limits import (
-    COUNT,
-    EXPLAINED,
-    ID,
-    LIST_ITEMS,
-    MESSAGES,
-    PAGE,
-    TOOL_CHARACTERS,
-    check_answer_time,
-    check_size,
-)
-from germane.types.limits import check_text as string
+from germane.types.limits import COUNT, EXPLAINED, ID, LIST_ITEMS, MESSAGES, PAGE, TOOL_CHARACTERS
 from germane.types.message import Message, Raw, ToolCall
 from germane.types.nested_data import bounded
 from germane.types.operation import operation
@@ -100,7 +91,7 @@ class RemoteVerbs:
     ) -> tuple[Scored, ...]:
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
         `limit` (1 to 1,000). Raises `InvalidInput`."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("limit", limit, 1, PAGE.maximum)
         return await self._agent.recall(query, limit, filters=filters, at=at, strategy=strategy)
 
     @operation("read")
@@ -496,14 +487,14 @@ def _known(chosen: Chosen) -> KnownThing:
 
 def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:
     check_size("rules", len(given), LIST_ITEMS)
-    return [parse_rule(one) if isinstance(one, Mapping) else one for one in given]
+    return [parse_rule(one, f"rules[{index}]") if isinstance(one, Mapping) else one for index, one in enumerate(given)]
 
 
 def _limits(given: Mapping[str, int]) -> dict[str, Any]:
     known = [one.name for one in fields(RequestLimits)]
     if unknown := sorted(given.keys() - set(known)):
-        raise InvalidInput("limits: unknown {}", unknown[0], advice=f"there are {', '.join(known)}")
-    return {name: number(f"limits.{name}", one, maximum=COUNT.maximum) for name, one in given.items()}
+        raise InvalidInput("has no {}", unknown[0], path="limits", advice=f"there are {', '.join(known)}")
+    return {name: check_whole_number(f"limits.{name}", one, high=COUNT.maximum) for name, one in given.items()}
 
 
 def _described(report: BuildMetadata) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from germane.errors import InvalidInput, Phrase, UnknownName
 from germane.extraction.archetypes.value import Archetype, strategy_of
 from germane.kinds.profile.offer import MAX_OFFERED
 from germane.stages.write.formats import FORMATS, check_details
-from germane.types.limits import NAME, check_text
+from germane.types.checks import check_one_of, check_table, check_text
+from germane.types.limits import NAME
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
@@ -76,7 +77,7 @@ class Strategies:
         of the settings. Each is derived from the strategy that its `like` names (default: `default`). Raises
         `InvalidInput`."""
         self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE, *also)}
-        waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
+        waiting = {name: dict(check_table(f"strategies.{name}", table)) for name, table in (written or {}).items()}
         while waiting:
             ready = [
                 name for name, table in waiting.items() if table.get("like") not in [one for one in waiting if one != name]
@@ -85,7 +86,7 @@ class Strategies:
                 raise InvalidInput(f"strategies {', '.join(waiting)} are each like another of them: one must stand by itself")
             for name in ready:
                 changes = waiting.pop(name)
-                self.register(derive(self.find(changes.pop("like", "default")), {**changes, "name": name}))
+                self.register(self._written(name, changes))
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._known))
@@ -110,6 +111,20 @@ class Strategies:
         _check_format(strategy)
         self._known[strategy.name] = strategy
 
+    def _written(self, name: str, changes: dict[str, Any]) -> Strategy:
+        """The strategy of the table `[strategies.<name>]`; its errors have the paths of the settings file."""
+        place = f"strategies.{name}"
+        try:
+            base = self.find(changes.pop("like", "default"))
+        except InvalidInput as error:
+            raise error.renamed(lambda _: f"{place}.like") from error
+        try:
+            made = derive(base, {**changes, "name": name})
+            _check_format(made)
+        except InvalidInput as error:
+            raise error.renamed(lambda path: place + path.removeprefix("strategy")) from error
+        return made
+
 
 def archetype_strategy(archetype: Archetype) -> Strategy:
     """Returns the strategy that belongs to an archetype, in markdown where that format is there."""
@@ -130,13 +145,11 @@ def allowed_filters(strategy: Strategy, filters: Filters | None) -> Filters | No
 
 def _check_format(strategy: Strategy) -> None:
     """Raises `InvalidInput` where the strategy's format doesn't exist, or can't write the strategy's details."""
-    if strategy.format not in FORMATS:
-        formats = ", ".join(sorted(FORMATS))
-        raise InvalidInput(f"strategy {{}}: format must be one of {formats}, not {{}}", strategy.name, strategy.format)
     try:
+        check_one_of("format", strategy.format, sorted(FORMATS))
         check_details(strategy.format, strategy.details)
     except InvalidInput as error:
-        raise error.under("strategy {}", strategy.name) from error
+        raise error.within("strategy") from error
 
 
 def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
@@ -145,14 +158,14 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
     known = {field.name for field in fields(Strategy)}
     if strangers := sorted(set(changes) - known):
         raise InvalidInput(
-            "a strategy has no {}", Phrase(", ".join(strangers)), advice=f"its settings are {', '.join(sorted(known))}"
+            "has no {}", Phrase(", ".join(strangers)), path="strategy", advice=f"its settings are {', '.join(sorted(known))}"
         )
     try:
         return replace(base, **_merged(base, changes))
     except InvalidInput as error:
-        raise error.under("strategy {}", changes.get("name", base.name)) from error
+        raise error.within("strategy") from error
     except TypeError as error:
-        raise InvalidInput(f"strategy {{}}: {error}", changes.get("name", base.name)) from error
+        raise InvalidInput(f"can't be made: {error}", path="strategy") from error
 
 
 def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,13 +175,13 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
             case "weights":
                 merged[name] = _changed(base.weights, value, name)
             case "half_lives":
-                merged[name] = {**base.half_lives, **_table(value, name)}
+                merged[name] = {**base.half_lives, **check_table(name, value)}
             case "sources":
-                merged[name] = _sources(base.sources, _table(value, name))
+                merged[name] = _sources(base.sources, check_table(name, value))
             case "shares":
-                merged[name] = _shares(base.shares, _table(value, name))
+                merged[name] = _shares(base.shares, check_table(name, value))
             case "intents":
-                merged[name] = {**base.intents, **_table(value, name)}
+                merged[name] = {**base.intents, **check_table(name, value)}
             case "details" | "entity_types" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput("must be a list of strings, not {}", value, path=name)
@@ -181,7 +194,7 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
 def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple[SourcePlan, ...]:
     merged = {plan.name: plan for plan in plans}
     for name, change in changes.items():
-        settings = {**_table(change, f"sources.{name}"), "name": name}
+        settings = {**check_table(f"sources.{name}", change), "name": name}
         merged[name] = _changed(merged.get(name, SourcePlan(name=name)), settings, f"sources.{name}")
     return tuple(merged.values())
 
@@ -189,33 +202,30 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
     if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools", "source_pools"}):
         raise InvalidInput(
-            "shares have no {}", Phrase(", ".join(strangers)), advice="they are sources, kinds, total, pools and source_pools"
+            "has no {}",
+            Phrase(", ".join(strangers)),
+            path="shares",
+            advice="they are sources, kinds, total, pools and source_pools",
         )
     kinds = dict(shares.kinds)
-    for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
+    for kind, change in check_table("shares.kinds", changes.get("kinds", {})).items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
     return Shares(
-        sources={**shares.sources, **_table(changes.get("sources", {}), "shares.sources")},
+        sources={**shares.sources, **check_table("shares.sources", changes.get("sources", {}))},
         kinds=kinds,
         total=_changed(shares.total, changes.get("total", {}), "shares.total"),
         pools={kind: pool for kind, pool in shares.pools.items() if kind not in kinds}
-        | dict(_table(changes.get("pools", {}), "shares.pools")),
+        | dict(check_table("shares.pools", changes.get("pools", {}))),
         source_pools={source: pool for source, pool in shares.source_pools.items() if source not in changes.get("sources", {})}
-        | dict(_table(changes.get("source_pools", {}), "shares.source_pools")),
+        | dict(check_table("shares.source_pools", changes.get("source_pools", {}))),
     )
 
 
 def _changed(value: Any, change: Any, where: str) -> Any:
-    table, known = _table(change, where), [field.name for field in fields(value)]
+    table, known = check_table(where, change), [field.name for field in fields(value)]
     if strangers := sorted(set(table) - set(known)):
         raise InvalidInput(f"takes {', '.join(known)}, not {{}}", Phrase(", ".join(strangers)), path=where)
     try:
         return replace(value, **table)
     except InvalidInput as error:
-        raise error.under(where) from error
-
-
-def _table(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
-    return value
+        raise (error if error.path.startswith(where) else error.within(where)) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 from germane.catalog.media_tokens import MEDIA, figures, image_tokens
 from germane.errors import InvalidInput
+from germane.types.checks import check_number, check_type
 from germane.types.message import Image
 from germane.types.model_names import ModelNames, spelling
 
@@ -236,10 +237,8 @@ class Price:
             value = getattr(self, name)
             if value is None and name != "input":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_USD:
-                raise InvalidInput("must be 0 or more dollars a million tokens, not {}", value, path=name)
-        if not isinstance(self.dated, str):
-            raise InvalidInput("must be a day such as '2026-11-22', not {}", self.dated, path="dated")
+            check_number(name, value, 0, _MAX_USD, unit="dollars a million tokens")
+        check_type("dated", self.dated, str, "a day such as '2026-11-22'")
 
     def cost(self, tokens: int, cached_tokens: int = 0, written_tokens: int = 0) -> float:
         """Returns the dollars that a request of `tokens` input tokens costs, of which `cached_tokens` were read from the

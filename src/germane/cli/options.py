@@ -24,6 +24,7 @@ import typer
 from germane.cli.screen import told_progress
 from germane.clock import aware
 from germane.errors import InvalidInput, StoreUnavailable
+from germane.types.checks import check_one_of
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
@@ -164,9 +165,7 @@ class FilterOptions:
 
 def known(option: str, name: str, names: tuple[str, ...]) -> str:
     """Returns `name`. Raises `InvalidInput`, with the known names, where it is none of them."""
-    if name not in names:
-        raise InvalidInput(f"{option} must be one of {', '.join(names)}, not {name[:40]!r}")
-    return name
+    return check_one_of(option, name, names)
 
 
 def json_or_text(value: str) -> Any:

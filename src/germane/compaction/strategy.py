@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from germane.errors import InvalidInput
+from germane.types.checks import check_number, check_whole_number
 from germane.types.codec import tagged
 
 
@@ -62,8 +62,7 @@ class TimeDecay(_Masking):
 
     def __post_init__(self) -> None:
         _check_whole_numbers(summary_tokens=self.summary_tokens, keep_outputs=self.keep_outputs)
-        if isinstance(self.half_life, bool) or not isinstance(self.half_life, int | float) or not 0 < self.half_life < 1e9:
-            raise InvalidInput("must be a number of exchanges above 0, not {}", self.half_life, path="half_life")
+        check_number("half_life", self.half_life, 0, 1e9, above=True, unit="exchanges")
 
 
 CompactionStrategy = Truncate | Summarise | Importance | TimeDecay
@@ -72,8 +71,7 @@ tagged("name", {"truncate": Truncate, "summarise": Summarise, "importance": Impo
 
 def _check_whole_numbers(**given: int) -> None:
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InvalidInput("must be a whole number, 0 or more, not {}", value, path=name)
+        check_whole_number(name, value)
 
 
 SUMMARISE = Summarise()

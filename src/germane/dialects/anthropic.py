@@ -129,12 +129,13 @@ def _read_part(value: object, index: int) -> list[Part]:
         return [Text(value)]
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content block {index} is {type_name(value)}", advice="give a mapping with a type")
+        raise InvalidInput(f"is {type_name(value)}", path=f"content[{index}]", advice="give a mapping with a type")
     match raw.get("type"):
         case "text":
             if not isinstance(raw.get("text"), str):
                 raise InvalidInput(
-                    f"content block {index} is of type text, but its text is {type_name(raw.get('text'))}",
+                    f"is {type_name(raw.get('text'))}",
+                    path=f"content[{index}].text",
                     advice="give a string",
                 )
             return [Text(raw["text"])]
@@ -153,10 +154,13 @@ def _read_result(raw: Mapping[str, Any], index: int) -> list[Part]:
     if content is None or isinstance(content, str):
         inner: list[Part] = [Text(content or "")]
     elif isinstance(content, list | tuple):
-        inner = [part for each in content for part in _read_part(each, index)]
+        try:
+            inner = [part for place, each in enumerate(content) for part in _read_part(each, place)]
+        except InvalidInput as error:
+            raise error.within(f"content[{index}]") from None
     else:
         raise InvalidInput(
-            f"content of tool_result block {index} is {type_name(content)}", advice="give a string or a list of blocks"
+            f"is {type_name(content)}", path=f"content[{index}].content", advice="give a string or a list of blocks"
         )
     text, others = as_result(inner)
     result = ToolResult(call_id=_string(raw, "tool_use_id"), text=text, error=raw.get("is_error") is True)

@@ -100,7 +100,9 @@ def _moment(value: object) -> datetime:
     except (ValueError, OverflowError, OSError):
         pass
     shown = str(value)[:40] if isinstance(value, str | int | float) else type_name(value)
-    raise InvalidInput("created_at {} is not a time", shown, advice="give an ISO 8601 string, seconds since 1970 or a datetime")
+    raise InvalidInput(
+        "{} is not a time", shown, path="created_at", advice="give an ISO 8601 string, seconds since 1970 or a datetime"
+    )
 
 
 # Texts in the place of parts that a provider can't accept, and cleaning of text, names and arguments.

@@ -112,7 +112,7 @@ def _read_part(value: object, index: int) -> Part:
         return Text(value)
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"part {index} is {type_name(value)}", advice="give a mapping such as {'text': …}")
+        raise InvalidInput(f"is {type_name(value)}", path=f"parts[{index}]", advice="give a mapping such as {'text': …}")
     if (call := either(raw, "functionCall")) is not None:
         arguments = json_text(call.get("args") or {})
         return ToolCall(id=_string(call, "id"), name=_string(call, "name"), arguments=arguments, raw=_signed(raw))
@@ -121,7 +121,7 @@ def _read_part(value: object, index: int) -> Part:
         return ToolResult(call_id=_string(answer, "id"), name=_string(answer, "name"), text=text, error=error)
     if "text" in raw and raw.get("thought") is not True:
         if not isinstance(raw["text"], str):
-            raise InvalidInput(f"part {index} has a text that is {type_name(raw['text'])}", advice="give a string")
+            raise InvalidInput(f"is {type_name(raw['text'])}", path=f"parts[{index}].text", advice="give a string")
         return Text(raw["text"], raw=_signed(raw))
     if (inline := either(raw, "inlineData")) is not None and _media(inline).startswith("image/"):
         return _inline(raw, inline)

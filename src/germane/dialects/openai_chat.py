@@ -170,7 +170,9 @@ def _call(value: object, index: int) -> ToolCall:
     function = None if raw is None else mapping(raw.get("function"))
     custom = None if raw is None else mapping(raw.get("custom"))
     if raw is None or (function is None and custom is None):
-        raise InvalidInput(f"tool call {index} has no function", advice="give {'id': …, 'type': 'function', 'function': {…}}")
+        raise InvalidInput(
+            "has no function", path=f"tool_calls[{index}]", advice="give {'id': …, 'type': 'function', 'function': {…}}"
+        )
     id = raw.get("id")
     id = id if isinstance(id, str) else ""
     if function is None:

@@ -68,13 +68,15 @@ def _read_part(value: object, index: int) -> Part:
         return Text(value)
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content part {index} is {type_name(value)}", advice="give a mapping with a type")
+        raise InvalidInput(f"is {type_name(value)}", path=f"content[{index}]", advice="give a mapping with a type")
     kind = raw.get("type")
     if kind in _TEXTS or kind == "refusal":
         text = raw.get("refusal" if kind == "refusal" else "text")
         if not isinstance(text, str):
             raise InvalidInput(
-                f"content part {index} is of type {kind}, but its text is {type_name(text)}", advice="give a string"
+                f"is {type_name(text)}",
+                path=f"content[{index}].{'refusal' if kind == 'refusal' else 'text'}",
+                advice="give a string",
             )
         return Text(text)
     if kind in _IMAGES:
@@ -89,7 +91,7 @@ def _read_image(raw: Mapping[str, Any], index: int) -> Image:
     url = source if isinstance(source, str) else inner.get("url")
     url = url if isinstance(url, str) and url else None
     if url is None and raw.get("type") == "image_url":
-        raise InvalidInput(f"content part {index} is an image_url without a url")
+        raise InvalidInput("lacks its url", path=f"content[{index}].image_url")
     inline = data_url(url) if url else None
     width, height = (image_size(inline[1]) if inline else None) or (None, None)
     detail = inner.get("detail", raw.get("detail"))

@@ -62,7 +62,9 @@ class OpenAIResponses:
             if raw.get("role") is None and raw.get("type") != "message":
                 known = ", ".join(ROLES)
                 raise InvalidInput(
-                    "type and role are missing", advice=f"give a type such as 'function_call', or a role: {known}"
+                    "is missing, and so is a type",
+                    path="role",
+                    advice=f"give a type such as 'function_call', or a role: {known}",
                 )
             role = ROLES[read_role(raw, ROLES)]
             return Message(role=role, parts=read_content(raw.get("content")), **read_envelope(raw))

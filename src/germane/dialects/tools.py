@@ -19,7 +19,8 @@ from germane.dialects.fields import mapping, sendable, tool_name, type_name
 from germane.dialects.gemini import NAME as GEMINI_NAME
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
-from germane.types.limits import TOOL_CHARACTERS, TOOLS, check_size
+from germane.types.checks import check_size
+from germane.types.limits import TOOL_CHARACTERS, TOOLS
 from germane.types.message import Tool, ToolLoss
 from germane.types.nested_data import Extent
 
@@ -96,14 +97,14 @@ def _of_gemini(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
             yield _builtin("gemini", str(key)[:100], {key: value})
             continue
         if not isinstance(value, list | tuple):
-            raise InvalidInput(f"{where}: {key} is {type_name(value)}", advice="give a list of functions")
+            raise InvalidInput(f"is {type_name(value)}", path=f"{where}.{key}", advice="give a list of functions")
         for number, each in enumerate(value):
             fields = mapping(each)
             if fields is None:
                 raise InvalidInput(
-                    f"{where}: {key}[{number}] is {type_name(each)}", advice="give a function's schema as a dict"
+                    f"is {type_name(each)}", path=f"{where}.{key}[{number}]", advice="give a function's schema as a dict"
                 )
-            yield _function(f"{where}: {key}[{number}]", "gemini", fields, fields)
+            yield _function(f"{where}.{key}[{number}]", "gemini", fields, fields)
 
 
 def _builtin(provider: str, kind: str, raw: Mapping[str, Any]) -> Tool:
@@ -143,7 +144,7 @@ def _schema(where: str, fields: Mapping[str, Any]) -> Mapping[str, Any]:
             continue
         schema = mapping(value)
         if schema is None:
-            raise InvalidInput(f"{where}: {key} is {type_name(value)}", advice="give a JSON Schema as a dict")
+            raise InvalidInput(f"is {type_name(value)}", path=f"{where}.{key}", advice="give a JSON Schema as a dict")
         return from_openapi(schema) if key == "parameters" and _is_openapi(schema) else schema
     return {}
 

@@ -13,7 +13,7 @@ from functools import cache
 from threading import RLock
 from typing import Any, get_args
 
-from germane.api.arguments import check_conversation, check_messages, named_model, number
+from germane.api.arguments import check_conversation, check_messages, named_model
 from germane.catalog.profiles import Catalog, Prices
 from germane.catalog.request_tokens import request_room
 from germane.compaction.context_overflow import read_overflow
@@ -25,11 +25,12 @@ from germane.compaction.plan import Compaction, CompactionTerms
 from germane.compaction.render import render
 from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.dialects.registry import dialect, is_plain, parse_all, system_prompt
-from germane.errors import InvalidInput, quoted
+from germane.errors import InvalidInput
 from germane.kinds.archive.value import Archive
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
-from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS, check_size, check_text
+from germane.types.checks import check_number, check_size, check_text, check_type, check_whole_number
+from germane.types.limits import CHARACTERS, COUNT, MESSAGES, NAME, TOOLS
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
 
@@ -119,7 +120,7 @@ class Compactor:
     def _follow(self, messages: Sequence[Raw]) -> None:
         """Makes the conversation be `messages`."""
         if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-            raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+            raise InvalidInput(f"must be a list of messages, not {type(messages).__name__}", path="messages")
         renewed: list[_Added] = []
         for known, raw in zip(self._added, messages, strict=False):
             if (again := self._again(known, raw, len(renewed))) is None:
@@ -286,17 +287,16 @@ def compactable(
     name = profile.provider if provider is None else check_text("provider", provider, NAME)
     dialect(name)
     if not isinstance(strategy, get_args(CompactionStrategy)):
-        raise InvalidInput(f"strategy must be Truncate, Summarise, Importance or TimeDecay, not {quoted(strategy)}")
-    if isinstance(low_water, bool) or not isinstance(low_water, int | float) or not 0 <= low_water <= 1:
-        raise InvalidInput(f"low_water must be a fraction of max_tokens, 0 to 1, not {quoted(low_water)}")
+        raise InvalidInput("must be Truncate, Summarise, Importance or TimeDecay, not {}", strategy, path="strategy")
+    check_number("low_water", low_water, 0, 1)
     if max_messages is not None:
-        number("max_messages", max_messages, minimum=1)
+        check_whole_number("max_messages", max_messages, low=1)
     counter = tokenizer(profile.tokenizer)
     measure = Measure(profile, counter, name)
     if max_tokens is None:
         size = max(1, request_room(profile, counter))
     else:
-        size = number("max_tokens", max_tokens, maximum=COUNT.maximum)
+        size = check_whole_number("max_tokens", max_tokens, high=COUNT.maximum)
     system_prompt(system, name)
     schemas = _tools(tools)
     raws = check_conversation(messages, MESSAGES)
@@ -323,11 +323,10 @@ def one_message(raw: Mapping[str, Any] | Message, provider: str, index: int) -> 
 
 def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Sequence):
-        raise InvalidInput(f"tools must be a list of tool schemas, not {quoted(tools)}")
+        raise InvalidInput("must be a list of tool schemas, not {}", tools, path="tools")
     check_size("tools", len(tools), TOOLS)
     for index, tool in enumerate(tools):
-        if not isinstance(tool, Mapping):
-            raise InvalidInput(f"tools[{index}] must be a tool's schema as a dict, not {type(tool).__name__}")
+        check_type(f"tools[{index}]", tool, Mapping, "a tool's schema as a dict")
     return tuple(tools)
 
 

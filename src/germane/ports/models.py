@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.errors import EmbedderError, InvalidInput, LLMError
+from germane.errors import EmbedderError, LLMError
+from germane.types.checks import check_type, check_whole_number
 
 STATIC_EMBEDDERS = frozenset({"distilled", "static"})
 """Names of the embedders that average static vectors. All others read a text as a whole, see `is_contextual`."""
@@ -195,11 +196,10 @@ class Completion:
     model: str
 
     def __post_init__(self) -> None:
-        counts = (self.input_tokens, self.output_tokens)
-        if not all(isinstance(count, int) and 0 <= count < MAX_TOKENS for count in counts):
-            raise InvalidInput("a completion's tokens must be whole numbers from 0 on")
-        if not all(isinstance(text, str) for text in (self.text, self.model)):
-            raise InvalidInput("a completion's text and model must be texts")
+        check_whole_number("completion.input_tokens", self.input_tokens, 0, MAX_TOKENS - 1)
+        check_whole_number("completion.output_tokens", self.output_tokens, 0, MAX_TOKENS - 1)
+        check_type("completion.text", self.text, str, "a string")
+        check_type("completion.model", self.model, str, "a string")
 
 
 class LLM(Protocol):

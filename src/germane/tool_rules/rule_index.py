@@ -29,7 +29,8 @@ from germane.tool_rules.value import (
     ToolRule,
 )
 from germane.tool_rules.wording import quoted
-from germane.types.limits import Limit, check_size
+from germane.types.checks import check_size
+from germane.types.limits import Limit
 
 _RULES_LIMIT = Limit(
     maximum=500, unit="rules", of="the rules of one agent", why="the prompt lists each, and each call is checked"

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from math import isfinite
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.types.checks import check_number, check_type, check_whole_number
 from germane.types.message import ToolCall
 
 _VERSION = 1
@@ -68,7 +68,9 @@ class TurnState:
     def with_approval(self, approval: Approval) -> TurnState:
         """The state with one more approval. Raises `InvalidInput` where too many wait to be used."""
         if len(self.approved) >= _MAX_APPROVALS:
-            raise InvalidInput(f"{_MAX_APPROVALS} approvals wait to be used", advice="make those calls first")
+            raise InvalidInput(
+                f"has {_MAX_APPROVALS} approvals that wait to be used", path="state", advice="make those calls first"
+            )
         return replace(self, approved=(*self.approved, approval))
 
     def without_approval(self, approval: Approval) -> TurnState:
@@ -94,18 +96,16 @@ class TurnState:
         """Reads what `as_json` wrote. What it tells of tools other than `tools` is dropped: the rules have changed since.
         Raises `InvalidInput` for anything else. The text must come from where the agent can't write: it holds approvals."""
         if not isinstance(text, str) or len(text) > _MAX_CHARACTERS:
-            raise InvalidInput(f"the state of the rules must be JSON text of at most {_MAX_CHARACTERS:,} characters")
+            raise InvalidInput(f"must be JSON text of at most {_MAX_CHARACTERS:,} characters", path="state")
         try:
             body = strict_json(text)
         except (ValueError, RecursionError):
-            raise InvalidInput(
-                "the state of the rules isn't JSON as as_json writes it", advice="begin with a new state"
-            ) from None
+            raise InvalidInput("isn't JSON as as_json writes it", path="state", advice="begin with a new state") from None
         known = {"version", "turn", "batch", "ended_by", "approved", *_TABLES}
         if not isinstance(body, dict) or body.keys() != known:
-            raise InvalidInput("the state of the rules lacks fields, or has others", advice="begin with a new state")
+            raise InvalidInput("lacks fields, or has others", path="state", advice="begin with a new state")
         if body["version"] != _VERSION or isinstance(body["version"], bool):
-            raise InvalidInput("the state of the rules is of another version", advice="begin with a new state")
+            raise InvalidInput("is of another version", path="state.version", advice="begin with a new state")
         named = frozenset(tools)
         state = cls(
             turn=_count("turn", body["turn"], 1),
@@ -123,31 +123,27 @@ class TurnState:
         """Returns itself. Raises `InvalidInput` for counts that no sequence of calls gives."""
         called = self.counts.keys()
         if called != self.last.keys() or not called <= self.turns.keys() or self.turns.keys() != self.times.keys():
-            raise InvalidInput("the state of the rules contradicts itself", advice="begin with a new state")
+            raise InvalidInput("contradicts itself", path="state", advice="begin with a new state")
         late = any(number > self.batch for number in self.last.values()) or any(
             number > self.turn for number in self.turns.values()
         )
         if late or any(self.turns[tool] != self.turn for tool in called):
-            raise InvalidInput("the state of the rules contradicts itself", advice="begin with a new state")
+            raise InvalidInput("contradicts itself", path="state", advice="begin with a new state")
         return self
 
 
 def _count(name: str, value: object, minimum: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= _MAX_NUMBER:
-        raise InvalidInput(f"the state of the rules: {name} must be a whole number, {minimum} or more")
-    return value
+    return check_whole_number(f"state.{name}", value, minimum, _MAX_NUMBER)
 
 
 def _tool(name: str, value: object) -> str:
     if not isinstance(value, str) or len(value) > 256:
-        raise InvalidInput(f"the state of the rules: {name} must be the name of a tool")
+        raise InvalidInput("must be the name of a tool", path=f"state.{name}")
     return value
 
 
 def _mapping(name: str, value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise InvalidInput(f"the state of the rules: {name} must be a table by tool")
-    return value
+    return check_type(f"state.{name}", value, dict, "a table by tool")
 
 
 def _table(name: str, value: object, named: frozenset[str]) -> dict[str, int]:
@@ -158,20 +154,19 @@ def _table(name: str, value: object, named: frozenset[str]) -> dict[str, int]:
 def _times(value: object, named: frozenset[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for tool, moment in _mapping("times", value).items():
-        if isinstance(moment, bool) or not isinstance(moment, int | float) or not -_MAX_NUMBER <= moment <= _MAX_NUMBER:
-            raise InvalidInput("the state of the rules: times must be Unix seconds")
-        if isfinite(moment) and _tool("times", tool) in named:
-            found[tool] = float(moment)
+        seconds = check_number("state.times", moment, -_MAX_NUMBER, _MAX_NUMBER, unit="Unix seconds")
+        if _tool("times", tool) in named:
+            found[tool] = seconds
     return found
 
 
 def _approvals(value: object, named: frozenset[str]) -> tuple[Approval, ...]:
     if not isinstance(value, list) or len(value) > _MAX_APPROVALS:
-        raise InvalidInput(f"the state of the rules: approved must be a list of at most {_MAX_APPROVALS}")
+        raise InvalidInput(f"must be a list of at most {_MAX_APPROVALS}", path="state.approved")
     found: list[Approval] = []
-    for each in value:
+    for index, each in enumerate(value):
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], str) or not _HASH.fullmatch(each[1]):
-            raise InvalidInput("the state of the rules: each entry of approved must be a tool and a hash")
+            raise InvalidInput("must be a tool and a hash", path=f"state.approved[{index}]")
         found.append(Approval(_tool("approved", each[0]), each[1]))
     return tuple(each for each in found if each.tool in named)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from math import isfinite
 from typing import Any, ClassVar, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
+from germane.types.checks import check_entries, check_number, check_one_of, check_text, check_whole_number
 from germane.types.codec import tagged
-from germane.types.limits import Limit, check_entries, check_text
+from germane.types.limits import Limit
 
 ConsentOf = Literal["partner", "human"]
 
@@ -138,11 +138,11 @@ class ToolCooldown(_Rule):
     def __post_init__(self) -> None:
         _tools(self, "tool")
         if (self.seconds is None) == (self.turns is None):
-            raise InvalidInput("cooldown: give seconds or turns, one of the two")
+            raise InvalidInput("needs seconds or turns, one of the two", path="cooldown")
         if self.turns is not None:
             _number(self, "turns")
-        elif isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not _is_span(self.seconds):
-            raise InvalidInput("must be above 0 and at most a year, not {}", self.seconds, path="cooldown.seconds")
+        else:
+            check_number("cooldown.seconds", self.seconds, 0, _MAX_SECONDS, above=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class ExclusiveGroup(_Rule):
 
     def __post_init__(self) -> None:
         object.__setattr__(
-            self, "tools", tuple(dict.fromkeys(check_entries("exclusive: tools", self.tools, _VALUES_LIMIT, _TOOL_LIMIT)))
+            self, "tools", tuple(dict.fromkeys(check_entries("exclusive.tools", self.tools, _VALUES_LIMIT, _TOOL_LIMIT)))
         )
         if len(self.tools) < 2 or not all(map(str.strip, self.tools)):
             raise InvalidInput("must be two names at least, none of them empty", path="exclusive.tools")
@@ -183,8 +183,7 @@ class RequiresConsent(_Rule):
 
     def __post_init__(self) -> None:
         _tools(self, "tool")
-        if self.of not in get_args(ConsentOf):
-            raise InvalidInput(f"must be one of {', '.join(get_args(ConsentOf))}, not {{}}", self.of, path="consent.of")
+        check_one_of("consent.of", self.of, get_args(ConsentOf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +197,7 @@ class AllowedOperations(_Rule):
 
     def __post_init__(self) -> None:
         _tools(self, "tool", "argument")
-        given = check_entries("allowed_operations: allowed", self.allowed, _VALUES_LIMIT, _VALUE_LIMIT)
+        given = check_entries("allowed_operations.allowed", self.allowed, _VALUES_LIMIT, _VALUE_LIMIT)
         object.__setattr__(self, "allowed", tuple(dict.fromkeys(given)))
         if not self.allowed:
             raise InvalidInput(
@@ -226,26 +225,25 @@ RULE_KINDS: tuple[type[ToolRule], ...] = get_args(ToolRule)
 tagged("kind", {kind.kind: kind for kind in RULE_KINDS})
 
 
-def parse_rule(raw: object) -> ToolRule:
+def parse_rule(raw: object, path: str = "rule") -> ToolRule:
     """Reads `{"kind": "max_calls", "tool": "search", "count": 3}`. Raises `InvalidInput`, and `UnknownName` for an unknown
     kind."""
     if not isinstance(raw, Mapping):
-        raise InvalidInput(
-            f"a tool rule must be a dict such as {{'kind': 'start', 'tool': 'search'}}, not {type(raw).__name__}"
-        )
+        problem = f"must be a dict such as {{'kind': 'start', 'tool': 'search'}}, not {type(raw).__name__}"
+        raise InvalidInput(problem, path=path)
     kinds = {kind.kind: kind for kind in RULE_KINDS}
     name = raw.get("kind")
     kind = kinds.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise UnknownName("unknown kind of tool rule {}", name, advice=f"give one of {', '.join(kinds)}")
+        raise UnknownName("{} is unknown", name, path=f"{path}.kind", advice=f"give one of {', '.join(kinds)}")
     known = [field.name for field in fields(kind)]
     given = {key: value for key, value in raw.items() if key != "kind"}
     if strangers := [key for key in given if key not in known]:
-        raise InvalidInput(f"{kind.kind}: unknown field {{}}", strangers[0], advice=f"it has {', '.join(known)}")
+        raise InvalidInput("has no field {}", strangers[0], path=path, advice=f"it has {', '.join(known)}")
     try:
         return kind(**given)
     except TypeError:
-        raise InvalidInput(f"{kind.kind}: a field is missing", advice=f"it has {', '.join(known)}") from None
+        raise InvalidInput("lacks a field", path=path, advice=f"it has {', '.join(known)}") from None
 
 
 def rule_as_dict(rule: ToolRule) -> dict[str, Any]:
@@ -260,22 +258,16 @@ def _tools(rule: ToolRule, *names: str) -> None:
     """Raises `InvalidInput` unless each of these fields is a name, and the two are different."""
     values = []
     for name in names:
-        value = check_text(f"{rule.kind}: {name}", getattr(rule, name), _TOOL_LIMIT)
+        value = check_text(f"{rule.kind}.{name}", getattr(rule, name), _TOOL_LIMIT)
         if not value.strip():
-            raise InvalidInput(f"{rule.kind}: {name} is empty", advice="give a name")
+            raise InvalidInput("is empty", path=f"{rule.kind}.{name}", advice="give a name")
         values.append(value)
     if len(values) == 2 and values[0] == values[1] and names[1] != "argument":
-        raise InvalidInput(f"{rule.kind}: {names[0]} and {names[1]} are the same tool", advice="give two")
+        raise InvalidInput(f"is the same tool as {names[0]}", path=f"{rule.kind}.{names[1]}", advice="give two")
 
 
 def _number(rule: ToolRule, name: str) -> None:
-    value = getattr(rule, name)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
-        raise InvalidInput(f"{rule.kind}: {name} must be a whole number from 1 to {_MAX_COUNT:,}, not {{}}", value)
-
-
-def _is_span(seconds: float) -> bool:
-    return isfinite(seconds) and 0 < seconds <= _MAX_SECONDS
+    check_whole_number(f"{rule.kind}.{name}", getattr(rule, name), 1, _MAX_COUNT)
 
 
 # What the rules say about a call (allow, refuse, ask for consent), and what is owed before a turn ends.

@@ -58,6 +58,7 @@ from germane.transfer.line_format import (
     whole,
 )
 from germane.types.candidate import SENSITIVITIES, Provenance
+from germane.types.checks import check_text
 from germane.types.codec import encode
 from germane.types.inventory import Tombstone
 from germane.types.limits import (
@@ -79,7 +80,6 @@ from germane.types.limits import (
     TASK_RESULT,
     TASK_TITLE,
     Limit,
-    check_text,
 )
 from germane.types.nested_data import Extent
 
@@ -132,7 +132,7 @@ def _check_contradiction(record: dict[str, Any]) -> None:
     if (kept is None) != (record.get("resolved_at") is None):
         raise InvalidInput("a contradiction that was resolved has resolved_at and kept, and an open one neither")
     if kept not in (None, BOTH, *pair):
-        raise InvalidInput(f"kept must be the id of one of the two memories, or {BOTH}")
+        raise InvalidInput(f"must be the id of one of the two memories, or {BOTH}", path="kept")
 
 
 CONTRADICTION = LineFormat(ContradictionRecord, "a contradiction", complete=_check_contradiction)
@@ -166,7 +166,7 @@ _BY = replace(REMARK, maximum=REMARK.maximum + ID.maximum + 3)
 def _sha256(name: str, value: Any) -> str:
     digest: str = text(ID)(name, value)
     if len(digest) != 64 or any(digit not in "0123456789abcdef" for digit in digest):
-        raise InvalidInput(f"{name} must be a SHA-256 in hex")
+        raise InvalidInput("must be a SHA-256 in hex", path=name)
     return digest
 
 
@@ -208,7 +208,7 @@ def _complete_stored_block(stored: dict[str, Any]) -> None:
     block, versions = stored["block"], stored.get("versions", ())
     numbers = [kept.version.number for kept, _ in versions]
     if numbers != sorted(set(numbers)) or (numbers and numbers[-1] > block.version):
-        raise InvalidInput("versions of a block must rise, up to its own version")
+        raise InvalidInput("must rise, up to the version of the block", path="versions")
     stored["shares"] = tuple(replace(share, block_id=block.id, label=block.label) for share in stored.get("shares", ()))
 
 
@@ -216,7 +216,7 @@ def _snapshot(name: str, value: Any) -> tuple[int, bytes] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != 2 or isinstance(value[0], bool) or not isinstance(value[0], int):
-        raise InvalidInput(f"{name} must be a version's number and the bytes in base64, or null")
+        raise InvalidInput("must be a version's number and the bytes in base64, or null", path=name)
     return value[0], data(name, value[1])
 
 
@@ -354,7 +354,7 @@ _MAX_SOURCES = 1_000_000
 
 def _properties(name: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or len(value) > MAX_PROPERTIES or not all(isinstance(key, str) for key in value):
-        raise InvalidInput(f"{name} must be an object of at most {MAX_PROPERTIES} entries")
+        raise InvalidInput(f"must be an object of at most {MAX_PROPERTIES} entries", path=name)
     found: Mapping[str, Any] = json_value(name, dict(value))
     return found
 
@@ -366,7 +366,7 @@ def _strings_as(limit: Limit) -> As:
 def _names_said(name: str, value: Any) -> tuple[str, ...]:
     names: tuple[str, ...] = strings(NAMES, NAME)(name, value)
     if len(names) > MAX_ALIASES + 1 or not all(map(name_key, names)):
-        raise InvalidInput(f"{name} must be at most {MAX_ALIASES + 1} names that can be looked up")
+        raise InvalidInput(f"must be at most {MAX_ALIASES + 1} names that can be looked up", path=name)
     return names
 
 
@@ -393,7 +393,7 @@ def _complete_graph(thing: dict[str, Any]) -> None:
 def _complete_entity(entity: dict[str, Any]) -> None:
     _complete_graph(entity)
     if not name_key(entity["name"]):
-        raise InvalidInput("name has no character that can be looked up")
+        raise InvalidInput("has no character that can be looked up", path="name")
 
 
 _ENTITY = LineFormat(
@@ -451,8 +451,8 @@ def _check_task(frame: dict[str, Any]) -> None:
 
 def _artifact(name: str, value: Any) -> TaskArtifact:
     if not isinstance(value, list) or len(value) != 2:
-        raise InvalidInput(f"{name} must be a pair of an id and a title")
-    return TaskArtifact(id=check_text(f"{name}'s id", value[0], ID), title=check_text(f"{name}'s title", value[1], TASK_TITLE))
+        raise InvalidInput("must be a pair of an id and a title", path=name)
+    return TaskArtifact(id=check_text(f"{name}[0]", value[0], ID), title=check_text(f"{name}[1]", value[1], TASK_TITLE))
 
 
 _DEPTH = As(read=whole(0, MAX_DEPTH))
@@ -486,7 +486,7 @@ def _complete_stack(stack: dict[str, Any]) -> None:
     for name in ("branches", "checkpoints"):
         stack[name] = tuple(replace(one, session=stack["session"]) for one in stack.get(name, ()))
     if stack["branch"] not in {one.name for one in stack["branches"]}:
-        raise InvalidInput("branch must be one of the branches of the task stack")
+        raise InvalidInput("names none of the branches", path="branch")
 
 
 TASK_STACK = LineFormat(

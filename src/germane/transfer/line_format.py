@@ -21,12 +21,21 @@ from datetime import datetime
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from germane.errors import InvalidInput
-from germane.kinds.memories.fields import check_provenance, moment, share
+from germane.kinds.memories.fields import check_provenance, moment
 from germane.kinds.messages.prepared import slim
 from germane.transfer.contents import Owner
 from germane.types.candidate import Provenance
+from germane.types.checks import (
+    check_entries,
+    check_flag,
+    check_number,
+    check_one_of,
+    check_text,
+    check_type,
+    check_whole_number,
+)
 from germane.types.codec import encode
-from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit, check_entries, check_text
+from germane.types.limits import ID, MESSAGE_TEXT, REFERENCES, REMARK, Limit
 from germane.types.nested_data import bounded
 from germane.types.scope import Scope
 
@@ -197,9 +206,8 @@ def reader(hint: Any, limit: Limit = ID, *, may_be_empty: bool = False) -> Read:
 
 
 def an_object(name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"{name} must be an object, not {type(value).__name__}")
-    return value
+    found: Mapping[str, Any] = check_type(name, value, Mapping, "an object")
+    return found
 
 
 def text(limit: Limit, *, empty: bool = False, valid: bool = True) -> Read:
@@ -208,7 +216,7 @@ def text(limit: Limit, *, empty: bool = False, valid: bool = True) -> Read:
     def read_text(name: str, value: Any) -> str:
         found = check_text(name, value, limit, valid=valid)
         if not found and not empty:
-            raise InvalidInput(f"{name} is empty")
+            raise InvalidInput("is empty", path=name)
         return found
 
     return read_text
@@ -224,33 +232,20 @@ def session(name: str, value: Any) -> str:
 
 
 def whole(minimum: int, maximum: int) -> Read:
-    def read_whole(name: str, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
-            raise InvalidInput(f"must be a whole number from {minimum:,} to {maximum:,}, not {{}}", value, path=name)
-        return value
-
-    return read_whole
+    return lambda name, value: check_whole_number(name, value, minimum, maximum)
 
 
 def one_of(*allowed: str) -> Read:
-    said = ", ".join(one or "''" for one in allowed)
-
-    def read_one(name: str, value: Any) -> str:
-        if not isinstance(value, str) or value not in allowed:
-            raise InvalidInput(f"must be one of {said}, not {{}}", value, path=name)
-        return value
-
-    return read_one
+    return lambda name, value: check_one_of(name, value, allowed)
 
 
 def entries(each: Read, maximum: int) -> Read:
     """A list of at most `maximum` entries, which `each` reads. An error names the place of the entry."""
 
     def read_entries(name: str, value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list):
-            raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
+        check_type(name, value, list, "a list")
         if len(value) > maximum:
-            raise InvalidInput(f"{name} has {len(value):,} entries, {maximum:,} are allowed")
+            raise InvalidInput(f"has {len(value):,} entries, {maximum:,} are allowed", path=name)
         return tuple(each(f"{name}[{index}]", one) for index, one in enumerate(value))
 
     return read_entries
@@ -261,7 +256,7 @@ def pairs(first: Read, second: Read, maximum: int) -> Read:
 
     def read_pair(name: str, value: Any) -> tuple[Any, Any]:
         if not isinstance(value, list) or len(value) != 2:
-            raise InvalidInput(f"{name} must be a list of two")
+            raise InvalidInput("must be a list of two", path=name)
         return first(f"{name}[0]", value[0]), second(f"{name}[1]", value[1])
 
     return entries(read_pair, maximum)
@@ -274,7 +269,7 @@ def objects(form: LineFormat[Any], maximum: int = MAX_COUNT) -> As:
         try:
             return form.read(value)
         except InvalidInput as error:
-            raise error.under(name) from None
+            raise error.within(name) from None
 
     return As(read=entries(read_object, maximum), write=lambda values: list(map(form.write, values)))
 
@@ -296,7 +291,7 @@ def provenance(call: Limit) -> Read:
         for unknown in sorted(map(str, given.keys() - {field.name for field in fields(Provenance)})):
             raise InvalidInput("has a field {} that this germane doesn't know", unknown, path=name)
         found = check_provenance(Provenance(**given))
-        return found if call_id is None else replace(found, tool_call_id=check_text(f"{name}: tool_call_id", call_id, call))
+        return found if call_id is None else replace(found, tool_call_id=check_text(f"{name}.tool_call_id", call_id, call))
 
     return read_provenance
 
@@ -310,12 +305,6 @@ def json_object(name: str, value: Any) -> dict[str, Any]:
 content_hash = whole(-_MAX_HASH, _MAX_HASH - 1)
 
 
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{name} must be true or false, not {type(value).__name__}")
-    return value
-
-
 def _time(name: str, value: Any) -> datetime:
     return moment(name, check_text(name, value, REMARK), "UTC")
 
@@ -327,15 +316,15 @@ def data(name: str, value: Any) -> bytes:
     except (Base64Error, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{name} must be bytes in base64") from None
+        raise InvalidInput("must be bytes in base64", path=name) from None
 
 
 _READERS: Mapping[Any, Read] = types.MappingProxyType(
     {
-        bool: _flag,
+        bool: check_flag,
         bytes: data,
         datetime: _time,
-        float: share,
+        float: lambda name, value: check_number(name, value, 0, 1),
         int: whole(0, MAX_COUNT),
         Provenance: provenance(ID),
     }

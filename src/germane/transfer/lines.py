@@ -17,6 +17,7 @@ from germane.errors import InvalidInput
 from germane.transfer.contents import Contents, Owned, Owner, Reach
 from germane.transfer.formats import FORMATS
 from germane.transfer.line_format import MAX_COUNT, As, LineFormat, one_object, whole
+from germane.types.checks import check_one_of
 from germane.types.scope import Scope
 
 FORMAT = "germane-export"
@@ -62,9 +63,7 @@ def _format(name: str, value: Any) -> str:
 def _version(name: str, value: Any) -> int:
     version: int = whole(1, MAX_COUNT)(name, value)
     if version > VERSION:
-        raise InvalidInput(
-            f"the export has version {version} of the format, and this germane reads up to {VERSION}: upgrade germane"
-        )
+        raise InvalidInput(f"is {version}, and this germane reads up to {VERSION}", path=name, advice="upgrade germane")
     return version
 
 
@@ -130,11 +129,10 @@ def parse_line(line: Mapping[str, Any]) -> Header | Owned:
     if kind == "header":
         header = _HEADER.read(rest)
         return Header(header.scope, header.holds)
-    if not isinstance(kind, str) or kind not in FORMATS:
-        raise InvalidInput(f"must be one of {', '.join(FORMATS)}, not {{}}", kind, path="type")
+    kind = check_one_of("type", kind, FORMATS)
     owner = Owner(org=rest.pop("org", None), agent=rest.pop("agent", None), user=rest.pop("user", None))
     if owner.org is None and (kind != "tombstone" or owner != (None, None, None)):
-        raise InvalidInput("org is missing: each line names its org, its agent, and its user or null")
+        raise InvalidInput("is missing", path="org", advice="name the org, the agent, and the user or null")
     if owner.org is not None:
         Scope(org=owner.org, agent=owner.agent, user=owner.user)  # type: ignore[arg-type]
     return Owned(owner, FORMATS[kind].read(rest, owner))

@@ -13,8 +13,9 @@ from typing import Any, Final, Literal
 
 from germane.errors import InvalidInput
 from germane.types.candidate import LeftOut, Scored
+from germane.types.checks import check_text, check_whole_number
 from germane.types.evidence import Unread
-from germane.types.limits import COUNT, NAME, check_text
+from germane.types.limits import COUNT, NAME
 
 _CONSTRAINED_BELOW = 256
 
@@ -95,8 +96,7 @@ class RequestLimits:
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self)):
             value, minimum = getattr(self, name), 0 if name == "memory_tokens" else 1
-            if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= COUNT.maximum:
-                raise InvalidInput(f"must be a whole number, {minimum} or more, not {{}}", value, path=f"limits.{name}")
+            check_whole_number(f"limits.{name}", value, minimum, COUNT.maximum)
 
     def within(self, window: int, max_output: int) -> RequestLimits:
         """The limits as a model of this window can keep them: never more than it has, and in a small window with room for each
@@ -129,11 +129,11 @@ class LimitTable:
 
     def __post_init__(self) -> None:
         for name, limits in self.overrides.items():
-            if not check_text("limits: the name of a model", name, NAME).strip() or not isinstance(limits, RequestLimits):
+            if not check_text("limits.overrides", name, NAME).strip() or not isinstance(limits, RequestLimits):
                 raise InvalidInput("must map names of models to RequestLimits, not {}", name, path="limits.overrides")
         if strangers := self.changes.keys() - {each.name for each in fields(RequestLimits)}:
             raise InvalidInput(
-                "limits has no {}", min(strangers), advice=f"give {', '.join(e.name for e in fields(RequestLimits))}"
+                "has no {}", min(strangers), path="limits", advice=f"give {', '.join(e.name for e in fields(RequestLimits))}"
             )
         self._changed(self.large)
 

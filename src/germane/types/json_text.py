@@ -50,7 +50,9 @@ class JsonText:
             values = _count_values(written, where, self._each, self._levels)
         self._values += values
         if self._values > self._limit.maximum:
-            raise InvalidInput(f"{where}: more than {self._limit.maximum:,} values in the request", advice="send fewer")
+            raise InvalidInput(
+                f"brings the request to more than {self._limit.maximum:,} values", path=where, advice="send fewer"
+            )
 
 
 def _count_values(written: str, where: str, limit: Limit, levels: int) -> int:

@@ -1,19 +1,13 @@
-"""Limits: how much one request may hold of anything, and the checks that refuse more, before any work is done.
+"""Limits: how much one request may hold of anything.
 
 The constants are data: `docs/operate/limits.md` lists each of them with its reason, and a test compares the two. A request
-within all limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. The checks
-read sizes with `len`, which takes constant time; `nested_data.py` measures nested data. The checks of two single arguments
-are here too: the seconds until an answer is due, which refuses what looks like milliseconds, and the task of a request.
+within all limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. `checks.py`
+refuses more, before any work is done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import islice
-from math import inf
-
-from germane.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,98 +234,3 @@ COUNT = Limit(
     of="`max_tokens`, `limit` of `recall`, counts in a strategy",
     why="no window and no store comes near it, and SQLite's numbers end at 9 · 10¹⁸",
 )
-
-
-def check_size(argument: str, size: int, limit: Limit, *, at_least: bool = False) -> None:
-    """Raises `InvalidInput` where `size` exceeds the limit. `at_least`: counting stopped there, the real size may be larger."""
-    if size > limit.maximum:
-        known = f"{'at least ' if at_least else ''}{size:,} {limit.unit}"
-        raise InvalidInput(f"has {known}, {limit.maximum:,} are allowed", path=argument, advice=limit.instead)
-
-
-def check_text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
-    """Returns `value`, a string within the limit; `valid` also demands that UTF-8 can hold it. Raises `InvalidInput`."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=argument)
-    check_size(argument, len(value), limit)
-    return check_unicode(argument, value) if valid else value
-
-
-def check_unicode(argument: str, value: str) -> str:
-    """Returns `value`. Raises `InvalidInput` for lone surrogates: halves of characters that no file, database or provider
-    takes."""
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError as error:
-            raise InvalidInput(
-                f"holds a lone surrogate at character {error.start}: it isn't valid Unicode", path=argument
-            ) from None
-    return value
-
-
-def check_entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
-    """Returns an iterable of strings as a tuple. Reads at most one entry more than the limit. Raises `InvalidInput`."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise InvalidInput(f"must be a list of strings, not {type(value).__name__}", path=argument)
-    size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
-    check_size(argument, size, limit)
-    found = tuple(islice(value, limit.maximum + 1))
-    check_size(argument, len(found), limit, at_least=True)
-    for index, entry in enumerate(found):
-        if not isinstance(entry, str) or len(entry) > each.maximum or not entry.isascii():
-            check_text(f"{argument}[{index}]", entry, each)
-    return found
-
-
-def check_digits(argument: str, value: int) -> int:
-    """Returns `value`, a whole number of at most `DIGITS` bits. Raises `InvalidInput`."""
-    check_size(f"{argument} a number", value.bit_length(), DIGITS)
-    return value
-
-
-# The seconds until an answer is due.
-
-
-_MAX_SECONDS, _MAX_WHOLE_SECONDS = 60, 30
-"""Seconds. A whole number (`int`) above the second is read as milliseconds that somebody meant: 48 seconds are 48.0."""
-
-
-def check_answer_time(name: str, value: object, *, forever: str = "") -> None:
-    """Raises `InvalidInput`, with a hint where milliseconds seem to be meant. `forever` says what None does, where it may be
-    None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
-        allowed = f"at most {_MAX_SECONDS}, or None, which {forever}" if forever else f"at most {_MAX_SECONDS}"
-        raise InvalidInput(f"must be above 0 seconds and {allowed}, not {{}}", value, path=name)
-    whole = isinstance(value, int)
-    if value > (_MAX_WHOLE_SECONDS if whole else _MAX_SECONDS):
-        hint = f": did you mean {value / 1000:g}?" if value <= 1000 * _MAX_SECONDS else f": None {forever}" if forever else ""
-        other = f" {value} seconds are {float(value)!r}." if whole and value <= _MAX_SECONDS else ""
-        raise InvalidInput(f"is in seconds, at most {_MAX_SECONDS}, not {{}}{hint}{other}", value, path=name)
-
-
-def parse_answer_time(name: str, written: str) -> float:
-    """Returns the seconds that a text names in digits. Raises `InvalidInput`."""
-    try:
-        value = int(written) if written.strip().lstrip("+-").isdecimal() else float(written)
-    except ValueError:
-        raise InvalidInput("is in seconds, such as 0.25, not {}", written, path=name) from None
-    check_answer_time(name, value)
-    return value
-
-
-# The argument with which a request names the task that it works on.
-
-
-def check_task(task: object, session: str | None) -> str | bool | None:
-    """Returns the task: an id, True or None for the current one, False for none. Raises `InvalidInput` for what names no task,
-    and for a task without a session."""
-    if task is None or isinstance(task, bool):
-        wanted: bool | str | None = task
-    else:
-        wanted = check_text("task", task, ID)
-        if not wanted.strip():
-            raise InvalidInput("is blank", path="task", advice="give a task's id, True, False or None")
-    if wanted and not session:
-        raise InvalidInput("needs a session", path="task", advice="name the conversation that the task belongs to")
-    return wanted

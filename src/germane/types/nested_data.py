@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.types.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, check_digits, check_size
+from germane.types.checks import check_digits, check_size
+from germane.types.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit
 
 _LISTS = (list, tuple, set, frozenset)
 _ORDINARY = 2**63
@@ -115,7 +116,7 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
         return one.values(), _keys(where, one, limit)
     if isinstance(one, int):
         if not -_ORDINARY <= one <= _ORDINARY:
-            check_digits(f"{where}:", one)
+            check_digits(where, one)
         return None, 0
     if isinstance(one, str | bytes | bytearray):
         return None, len(one)
@@ -140,7 +141,7 @@ def _keys(where: str, one: Mapping[Any, Any], limit: Limit) -> int:
     except TypeError:  # not all of them are strings
         for key in one:
             if isinstance(key, int):
-                check_digits(f"{where}:", key)
+                check_digits(where, key)
         return sum(len(key) for key in one if isinstance(key, str))
 
 
@@ -197,7 +198,7 @@ class _Walk:
             return self._mapping(dumped, path, depth)
         if placed:
             raise InvalidInput(
-                f"{self._place(path)} is {type(value).__name__}", advice="give text, a mapping or an object of an SDK"
+                f"is {type(value).__name__}", path=self._place(path), advice="give text, a mapping or an object of an SDK"
             )
         return value
 
@@ -231,7 +232,7 @@ class _Walk:
             return dump(value)
         except Exception as error:
             raise InvalidInput(
-                f"{self._place(path)} is a {type(value).__name__} that can't be read ({type(error).__name__})"
+                f"is a {type(value).__name__} that can't be read ({type(error).__name__})", path=self._place(path)
             ) from error
 
     def _count(self, values: int) -> None:

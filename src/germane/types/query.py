@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from germane.clock import zone
-from germane.errors import InvalidInput
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit, check_entries, check_text
+from germane.types.checks import check_entries, check_flag, check_moment, check_some_of, check_text
+from germane.types.limits import COUNT, ID, IDS, NAME, NAMES, TAG, Limit
 
 _INSTANT = timedelta(microseconds=1)
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
@@ -65,18 +65,14 @@ class Filters:
                 continue
             found = check_entries(f"filters.{name}", value, maximum, each)
             object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
-        if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
-            raise InvalidInput(
-                f"must be of {', '.join(get_args(Sensitivity))}, not {{}}", strangers[0], path="filters.sensitivities"
-            )
+        check_some_of("filters.sensitivities", self.sensitivities, get_args(Sensitivity))
         for name in ("since", "until"):
-            if not isinstance(value := getattr(self, name), datetime | None):
-                raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=f"filters.{name}")
+            if (value := getattr(self, name)) is not None:
+                check_moment(f"filters.{name}", value)
         for name in ("session", "task"):
             if (value := getattr(self, name)) is not None:
                 check_text(f"filters.{name}", value, ID)
-        if not isinstance(self.with_history, bool):
-            raise InvalidInput("must be True or False, not {}", self.with_history, path="filters.with_history")
+        check_flag("filters.with_history", self.with_history)
 
 
 EVERY_SENSITIVITY = Filters(sensitivities=SENSITIVITIES)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from germane.clock import zone
 from germane.errors import InvalidInput
+from germane.types.checks import check_type
 from germane.types.limits import ID
 
 
@@ -48,9 +49,8 @@ class Scope:
 
 
 def _check(label: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=label)
-    if not 1 <= len(value) <= ID.maximum:
-        raise InvalidInput(f"must have 1 to {ID.maximum} characters, not {len(value):,}", path=label)
-    if not value.isprintable() and any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
+    text = check_type(label, value, str, "a string")
+    if not 1 <= len(text) <= ID.maximum:
+        raise InvalidInput(f"must have 1 to {ID.maximum} characters, not {len(text):,}", path=label)
+    if not text.isprintable() and any(unicodedata.category(char) in ("Cc", "Cs") for char in text):
         raise InvalidInput("must not hold control characters or lone surrogates", path=label)

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isclose, nan
+from math import inf, isclose
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from germane.errors import InvalidInput, Phrase, quoted
 from germane.types.budget import Effort, price_of_effort
 from germane.types.candidate import Sensitivity
-from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, check_entries, check_text
+from germane.types.checks import (
+    check_entries,
+    check_flag,
+    check_number,
+    check_one_of,
+    check_some_of,
+    check_table,
+    check_text,
+    check_type,
+    check_whole_number,
+)
+from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG
 from germane.types.query import Intent
 
 Detail = Literal["id", "confidence", "score"]
@@ -28,8 +39,8 @@ _MIN_HALF_LIFE = 1 / 86_400
 """Days, i.e. one second. Dividing an age by a shorter half-life overflows."""
 _MAX_DEPTH, _MAX_FAN_OUT = 10, 1000
 """The largest depth and fan-out of a walk through the graph."""
-_MAX_WHOLE_NUMBER = 10**300
-"""Whole numbers beyond this can't become a float."""
+_MAX_PERCENT = 100.0001
+"""Percentages that add up to 100, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +55,13 @@ class SourcePlan:
     """Whether a searching source may use keywords, and vectors."""
 
     def __post_init__(self) -> None:
-        check_text("source: name", self.name, NAME)
-        _count(f"source {self.name!r}: limit", self.limit)
-        if self.timeout is not None and not _number(self.timeout) > 0:
-            raise InvalidInput("source {}: timeout must be above 0 seconds, not {}", self.name, self.timeout)
-        for name, value in (("keywords", self.keywords), ("vectors", self.vectors)):
-            if not isinstance(value, bool):
-                raise InvalidInput(f"source {{}}: {name} must be true or false, not {{}}", self.name, value)
+        check_text("name", self.name, NAME)
+        where = f"sources.{self.name}"
+        check_whole_number(f"{where}.limit", self.limit, 0, COUNT.maximum)
+        if self.timeout is not None and self.timeout != inf:
+            check_number(f"{where}.timeout", self.timeout, 0, above=True, unit="seconds")
+        check_flag(f"{where}.keywords", self.keywords)
+        check_flag(f"{where}.vectors", self.vectors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +78,10 @@ class Weights:
     def check(self, form: Form) -> None:
         """Raises `InvalidInput` when the weights don't fit the form."""
         values = (self.relevance, self.recency, self.usefulness, self.confidence, self.frequency)
-        if any(not 0 <= _number(value) <= 10 for value in values):
-            raise InvalidInput("must lie between 0 and 10, not {}", Phrase(", ".join(map(quoted, values))), path="weights")
+        for name, value in zip(Weights.__slots__, values, strict=True):
+            check_number(f"weights.{name}", value, 0, 10)
         if form == "linear" and not isclose(sum(values), 1.0, abs_tol=1e-6):
-            raise InvalidInput(f"weights of the linear form must sum to 1, not {sum(values):.4f}")
+            raise InvalidInput(f"must sum to 1 in the linear form, not {sum(values):.4f}", path="weights")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +95,7 @@ class Cap:
     def __post_init__(self) -> None:
         for name, value in (("items", self.items), ("chars", self.chars), ("tokens", self.tokens)):
             if value is not None:
-                _count(f"cap {name}", value)
+                check_whole_number(name, value, 0, COUNT.maximum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,24 +113,21 @@ class Shares:
     source_pools: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
-        if not all(share >= 0 for share in shares) or sum(shares) > 100.0001:
-            given = ", ".join(f"{name}: {quoted(share)}" for name, share in self.sources.items())
-            raise InvalidInput("shares of the sources are percentages of at most 100 together, not {}", Phrase(given))
-        for kind, cap in _table("shares.kinds", self.kinds).items():
-            _is(f"shares.kinds.{kind}", cap, Cap)
-        _is("shares.total", self.total, Cap)
-        for kind, pool in _table("shares.pools", self.pools).items():
+        given = check_table("shares.sources", self.sources).items()
+        if sum(check_number(f"shares.sources.{name}", share, 0, 100) for name, share in given) > _MAX_PERCENT:
+            shown = ", ".join(f"{name}: {quoted(share)}" for name, share in self.sources.items())
+            raise InvalidInput("are percentages of at most 100 together, not {}", Phrase(shown), path="shares.sources")
+        for kind, cap in check_table("shares.kinds", self.kinds).items():
+            check_type(f"shares.kinds.{kind}", cap, Cap, "a Cap")
+        check_type("shares.total", self.total, Cap, "a Cap")
+        for kind, pool in check_table("shares.pools", self.pools).items():
             if kind in self.kinds or pool not in self.kinds:
-                raise InvalidInput(
-                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {{}}", pool
-                )
-        for source, pool in _table("shares.source_pools", self.source_pools).items():
+                problem = "must have no cap of its own, and name a kind that has one, not {}"
+                raise InvalidInput(problem, pool, path=f"shares.pools.{kind}")
+        for source, pool in check_table("shares.source_pools", self.source_pools).items():
             if source in self.sources or pool not in self.sources:
-                raise InvalidInput(
-                    f"shares.source_pools: {source} must have no share of its own, and name a source that has one, not {{}}",
-                    pool,
-                )
+                problem = "must have no share of its own, and name a source that has one, not {}"
+                raise InvalidInput(problem, pool, path=f"shares.source_pools.{source}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,81 +184,48 @@ class Strategy:
         check_text("format", self.format, NAME)
         if not isinstance(self.sources, tuple) or not all(isinstance(plan, SourcePlan) for plan in self.sources):
             raise InvalidInput(f"must be a tuple of SourcePlan, not {type(self.sources).__name__}", path="sources")
-        _is("weights", self.weights, Weights)
-        _is("shares", self.shares, Shares)
+        check_type("weights", self.weights, Weights, "a Weights")
+        check_type("shares", self.shares, Shares, "a Shares")
         object.__setattr__(self, "fact_keys", check_entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", check_entries("tags", self.tags, NAMES, TAG))
         object.__setattr__(self, "details", check_entries("details", self.details, NAMES, NAME))
         object.__setattr__(self, "entity_types", check_entries("entity_types", self.entity_types, NAMES, NAME))
         intents = {
             intent: check_entries(f"intents.{intent}", types, NAMES, NAME)
-            for intent, types in _table("intents", self.intents).items()
+            for intent, types in check_table("intents", self.intents).items()
         }
-        if unknown := [one for one in intents if one not in get_args(Intent)]:
-            raise InvalidInput(f"must be some of {', '.join(get_args(Intent))}, not {{}}", unknown[0], path="intents")
+        check_some_of("intents", intents, get_args(Intent))
         object.__setattr__(self, "intents", intents)
         if self.sensitivities is not None:
             allowed = check_entries("sensitivities", self.sensitivities, NAMES, NAME)
-            if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:
-                raise InvalidInput(
-                    f"must be some of {', '.join(get_args(Sensitivity))}, not {{}}", unknown[0], path="sensitivities"
-                )
+            check_some_of("sensitivities", allowed, get_args(Sensitivity))
             object.__setattr__(self, "sensitivities", allowed)
-        if unknown := [one for one in self.details if one not in get_args(Detail)]:
-            raise InvalidInput(f"must be some of {', '.join(get_args(Detail))}, not {{}}", unknown[0], path="details")
+        check_some_of("details", self.details, get_args(Detail))
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
             ("placement", self.placement, get_args(Placement)),
             ("shorten", self.shorten, get_args(Shortening)),
         ):
-            if value not in allowed:
-                raise InvalidInput(f"must be one of {', '.join(allowed)}, not {{}}", value, path=setting)
+            check_one_of(setting, value, allowed)
         if self.form == "linear" and self.packer in ("exact", "auto"):
             raise InvalidInput(
-                "packer {} adds up probabilities, which the linear form has none of", self.packer, advice="use 'rank'"
+                "{} adds up probabilities, which the linear form has none of", self.packer, path="packer", advice="use 'rank'"
             )
         self.weights.check(self.form)
-        for setting, count, most in (("depth", self.depth, _MAX_DEPTH), ("fan_out", self.fan_out, _MAX_FAN_OUT)):
-            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= most:
-                raise InvalidInput(f"must be a whole number from 0 to {most:,}, not {{}}", count, path=setting)
-        if not 0 <= _number(self.word_boost) <= 1 or not 1 <= _number(self.day_boost) <= 10:
-            given = f"{quoted(self.word_boost)} and {quoted(self.day_boost)}"
-            raise InvalidInput("word_boost must lie between 0 and 1, and day_boost between 1 and 10, not {}", Phrase(given))
+        check_whole_number("depth", self.depth, 0, _MAX_DEPTH)
+        check_whole_number("fan_out", self.fan_out, 0, _MAX_FAN_OUT)
+        check_number("word_boost", self.word_boost, 0, 1)
+        check_number("day_boost", self.day_boost, 1, 10)
         if self.form != "linear" and (self.word_boost, self.day_boost) != (0, 1):
-            raise InvalidInput(
-                "word_boost and day_boost belong to the linear form", advice="leave them out, or use form = 'linear'"
-            )
-        if not 0 <= _number(self.floor) <= 1:
-            raise InvalidInput("must lie between 0 and 1, not {}", self.floor, path="floor")
-        _count("cap", self.cap)
-        if not 0 <= _number(self.need) <= 1:
-            raise InvalidInput("must lie between 0 and 1, not {}", self.need, path="need")
+            path = "word_boost" if self.word_boost else "day_boost"
+            raise InvalidInput("belongs to the linear form", path=path, advice="leave it out, or use form = 'linear'")
+        check_number("floor", self.floor, 0, 1)
+        check_whole_number("cap", self.cap, 0, COUNT.maximum)
+        check_number("need", self.need, 0, 1)
         if self.effort is not None:
             price_of_effort(self.effort)
-        if not all(_number(days) >= _MIN_HALF_LIFE for days in _table("half_lives", self.half_lives).values()):
-            given = ", ".join(f"{kind}: {quoted(days)}" for kind, days in self.half_lives.items())
-            raise InvalidInput("half-lives must be above 0 days, a second at least, not {}", Phrase(given))
-
-
-def _count(setting: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.maximum:
-        raise InvalidInput(f"must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {{}}", value, path=setting)
-
-
-def _number(value: object) -> float:
-    """The value as a float; NaN, which lies in no range, where it isn't a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return nan
-    return float(value) if abs(value) <= _MAX_WHOLE_NUMBER or isinstance(value, float) else nan
-
-
-def _table(setting: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InvalidInput(f"must be a table of names, not {type(value).__name__}", path=setting)
-    return value
-
-
-def _is(setting: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise InvalidInput(f"must be a {kind.__name__}, not {type(value).__name__}", path=setting)
+        for kind, days in check_table("half_lives", self.half_lives).items():
+            known = days if days == inf else check_number(f"half_lives.{kind}", days, 0, above=True, unit="days")
+            if known < _MIN_HALF_LIFE:
+                raise InvalidInput("is shorter than a second: {} days", days, path=f"half_lives.{kind}")

@@ -88,10 +88,10 @@ async def test_the_whole_run_also_measures_what_it_measures_elsewhere(nuno: Data
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"talk": 0}, "talk must be a whole number from 1, not 0"),
-        ({"talk": True}, "talk must be a whole number from 1, not True"),
+        ({"talk": 0}, "talk must be a whole number, 1 or more, not 0"),
+        ({"talk": True}, "talk must be a whole number, 1 or more, not True"),
         ({"efforts": ("low",)}, "efforts aren't compared on everyday data"),
-        ({"budgets": (0,)}, "budgets must be whole numbers"),
+        ({"budgets": (0,)}, r"budgets\[0\] must be a whole number"),
     ],
 )
 async def test_what_does_not_go_with_everyday_data_is_refused(nuno: Dataset, options: dict[str, Any], said: str) -> None:

@@ -145,5 +145,5 @@ def test_only_an_archetype_can_be_registered() -> None:
     """Not a dict, and not one without a name."""
     with pytest.raises(InvalidInput, match="must be an Archetype"):
         Archetypes().register({"name": "x"})  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="needs a name"):
+    with pytest.raises(InvalidInput, match="name is blank"):
         Archetype(name=" ", weights=ContextWeights(recency=1, relevance=0, salience=0), shares={"recent": 100})

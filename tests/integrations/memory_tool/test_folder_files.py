@@ -131,7 +131,7 @@ async def test_only_what_has_a_place_is_written_and_nothing_is_overwritten(agent
     assert names_in(tmp_path) == ["letta", "plain"]
     with pytest.raises(InvalidInput, match="isn't empty"):
         await export_folder(agent, tmp_path / "plain")
-    with pytest.raises(UnknownName, match="layout must be one of anthropic, letta"):
+    with pytest.raises(UnknownName, match="layout 'acme' is unknown: give one of anthropic, letta"):
         await export_folder(agent, tmp_path / "x", "acme")
     with pytest.raises(InvalidInput, match="is no folder"):
         await import_folder(agent, tmp_path / "nowhere")

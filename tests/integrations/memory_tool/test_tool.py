@@ -38,7 +38,7 @@ def test_a_hash_is_asked_for_only_where_view_shows_it() -> None:
     """A model can't give what it has never seen."""
     assert "if_hash" not in _schema(definition("openai"))["properties"]
     assert "if_hash" in _schema(definition("gemini", hashes=True))["properties"]
-    with pytest.raises(UnknownName, match="provider must be one of anthropic"):
+    with pytest.raises(UnknownName, match="provider 'acme' is unknown: give one of anthropic"):
         definition("acme")
     assert definition("json") == definition("gemini")
     assert len(PROVIDERS) == 5

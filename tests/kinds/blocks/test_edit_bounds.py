@@ -39,7 +39,7 @@ async def test_with_base_a_text_is_set_once(agent: Agent) -> None:
     block = await agent.blocks.create("notes", text="one two", permission="admin")
     await agent.blocks.set_text("notes", "one two three")
     twice = [{"op": "set_text", "text": "zero one two"}, {"op": "set_text", "text": "one"}]
-    with pytest.raises(InvalidInput, match="can set a text once"):
+    with pytest.raises(InvalidInput, match="may set a text once"):
         await agent.blocks.edit("notes", *twice, base=block.version)
     await agent.blocks.edit("notes", twice[0], {"op": "append_text", "text": " four"}, base=block.version)
     assert (await agent.blocks.get("notes")).text == "zero one two three four"

@@ -390,7 +390,7 @@ async def test_a_document_of_a_conversations_name_is_refused(opened: Germane) ->
         ({"text": "  \n", "source": "x"}, "has no text: it is empty"),
         ({"text": "y", "source": "x", "media_type": "image/png"}, "is none of text/markdown"),
         ({"text": "y", "source": "x", "sensitivity": "secret"}, "is none of public, private, sensitive"),
-        ({"text": "y", "source": "x", "agent_wide": 1}, "must be True or False"),
+        ({"text": "y", "source": "x", "agent_wide": 1}, "must be true or false"),
         ({"text": "y", "source": "x", "title": "t" * 257}, "256 are allowed"),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_key_of_another_org_is_not_there_to_be_replaced() -> None:
         ({"agents": []}, "agents must be 1 to 256"),
         ({"agents": "support"}, "agents must be a list"),
         ({"agents": ["a\n"]}, "agent must not hold control"),
-        ({"rights": ["admin"]}, "rights must be of read, write, not 'admin'"),
+        ({"rights": ["admin"]}, "rights must be some of read, write, not 'admin'"),
         ({"rights": []}, "rights is empty"),
         ({"rights": "read"}, "rights must be a list"),
         ({"lifetime": timedelta(0)}, "lifetime must be at least 1 s"),

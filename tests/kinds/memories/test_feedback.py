@@ -61,7 +61,7 @@ def test_what_is_agent_wide_is_not_for_one_user_to_judge(helpful: bool) -> None:
 @pytest.mark.parametrize("helpful", [1, "no", None])
 def test_a_verdict_is_true_or_false(helpful: Any) -> None:
     """The string "no" would be true."""
-    with pytest.raises(InvalidInput, match="helpful must be True or False"):
+    with pytest.raises(InvalidInput, match="helpful must be true or false"):
         replay(feedback(["a"], helpful, scope=Scope()), {})
 
 

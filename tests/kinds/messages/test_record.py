@@ -105,7 +105,7 @@ def test_lone_surrogates_are_kept_as_replacement_characters(ledger: SessionOpera
 @pytest.mark.parametrize("id", ["", "x" * 257, 7])
 def test_a_message_id_that_cannot_be_kept_is_refused(ledger: SessionOperations, id: Any) -> None:
     """An id must find its message again."""
-    with pytest.raises(InvalidInput, match="message id"):
+    with pytest.raises(InvalidInput, match="id must be a string of 1 to 256"):
         ledger.record([user("a", id=id)])
 
 

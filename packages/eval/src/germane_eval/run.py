@@ -18,6 +18,7 @@ from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.stages.gather.source import SourceFactory
 from germane.types.budget import Effort, price_of_effort
+from germane.types.checks import check_whole_number
 from germane.types.strategy import Strategy
 from germane_eval.answers import Answered
 from germane_eval.dataset import CLOCKS, Dataset, QuestionClock, select_questions
@@ -94,8 +95,8 @@ async def evaluate(
         raise InvalidInput("clocks must name at least one, such as end+1h")
     for effort in efforts:
         price_of_effort(effort)
-    if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 1):
-        raise InvalidInput(f"turns must be a whole number from 1, not {turns!r}")
+    if turns is not None:
+        check_whole_number("turns", turns, 1)
     chosen = select_questions(dataset, limit=limit, categories=categories)
     if not isinstance(settings, Settings):
         settings = Settings.load(settings, os.environ)
@@ -168,16 +169,16 @@ def _talk(dataset: Dataset, talk: int | None, efforts: Sequence[Effort | float])
         raise InvalidInput("efforts aren't compared on everyday data: give a strategy of that effort")
     if not dataset.everyday and talk is not None:
         raise InvalidInput(f"talk is for everyday data: the questions of {dataset.format} data are asked alone")
-    if talk is not None and (isinstance(talk, bool) or not isinstance(talk, int) or talk < 1):
-        raise InvalidInput(f"talk must be a whole number from 1, not {talk!r}")
+    if talk is not None:
+        check_whole_number("talk", talk, 1)
     return talk or 1 if dataset.everyday else None
 
 
 def _ascending(name: str, numbers: Sequence[int], least: int = 1) -> tuple[int, ...]:
     """The numbers sorted, each once; at least `least` of them. Raises `InvalidInput`."""
-    if len(numbers) < least or any(isinstance(one, bool) or not isinstance(one, int) or one < 1 for one in numbers):
-        raise InvalidInput(f"{name} must be whole numbers from 1, at least one, not {list(numbers)!r}")
-    return tuple(sorted(set(numbers)))
+    if len(numbers) < least:
+        raise InvalidInput("is empty", path=name, advice="give at least one")
+    return tuple(sorted({check_whole_number(f"{name}[{index}]", one, 1) for index, one in enumerate(numbers)}))
 
 
 # The single results of all passes over all conversations, each of which has its own store.

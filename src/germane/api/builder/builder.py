@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol, Self, get_args
 
-from germane.api.arguments import flags, identifiers, named_model, optional
+from germane.api.arguments import identifiers, named_model
 from germane.api.builder.system_prompt import Activity, PromptBlocks, ShownBlock, UnshownBlock, read_activity
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.registry import CachePlace
@@ -30,8 +30,9 @@ from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule
 from germane.types.budget import LARGE, SMALL, LimitTable, RequestLimits
 from germane.types.candidate import BlockText
+from germane.types.checks import check_answer_time, check_flags, check_optional_text, check_text
 from germane.types.context import Context
-from germane.types.limits import DIRECTIVE, ID, NAME, QUERY, check_answer_time, check_text
+from germane.types.limits import DIRECTIVE, ID, NAME, QUERY
 from germane.types.message import Message, Tool, ToolLoss
 from germane.types.query import Filters
 from germane.types.reports import HistoryReport
@@ -66,7 +67,7 @@ class BuilderSteps:
     ) -> Self:
         """Names the model, and the provider whose shape the request gets (default: the model's). `like` and `window` as in
         `assemble`."""
-        optional("provider", provider, NAME)
+        check_optional_text("provider", provider, NAME)
         return self._with(model=named_model(model), provider=provider, like=like, window=window)
 
     def with_messages(self, messages: Sequence[Mapping[str, Any] | Message]) -> Self:
@@ -96,7 +97,7 @@ class BuilderSteps:
     ) -> Self:
         """Gives the blocks to choose from, or a source of them, in place of the agent's own, and says whether descriptions and
         schemas are shown."""
-        flags(descriptions=descriptions, schemas=schemas)
+        check_flags(descriptions=descriptions, schemas=schemas)
         given: Any = blocks
         if given is not None and not callable(getattr(given, "blocks_for_prompt", None)):
             if not isinstance(given, list | tuple) or not all(isinstance(block, BlockText) for block in given):
@@ -110,7 +111,7 @@ class BuilderSteps:
 
     def with_session(self, session: str | None) -> Self:
         """Names the running conversation."""
-        optional("session", session, ID)
+        check_optional_text("session", session, ID)
         return self._with(session=session)
 
     def with_query(self, query: str | None, *, filters: Filters | None = None, at: datetime | None = None) -> Self:
@@ -134,7 +135,7 @@ class BuilderSteps:
         `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left is kept in the store and can
         be brought back (`agent.history.show`), unless `keep` is false."""
         if not isinstance(strategy, (*get_args(CompactionStrategy), type(None))):
-            raise InvalidInput("with_history: give Truncate, Summarise, Importance or TimeDecay, not {}", strategy)
+            raise InvalidInput("must be Truncate, Summarise, Importance or TimeDecay, not {}", strategy, path="strategy")
         return self._with(history=strategy or self._plan.history, keep_history=keep)
 
     def with_limits(

@@ -19,7 +19,8 @@ from germane.stages.write.escape import clean, clip, escape_text, grapheme_floor
 from germane.stages.write.item_text import write_block
 from germane.text.templates import neutralise_line
 from germane.types.candidate import BlockText
-from germane.types.limits import ID, Limit, check_size, check_text
+from germane.types.checks import check_size, check_text
+from germane.types.limits import ID, Limit
 
 _SHORTENED_MARK = "\n[… {left:,} of {all:,} characters left out]"
 _MIN_SHORTENED = 64

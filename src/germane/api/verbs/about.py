@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 
-from germane.api.arguments import build_request, normalise_filters, number
+from germane.api.arguments import build_request, normalise_filters
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
@@ -23,8 +23,9 @@ from germane.stages.gather.about import (
 from germane.stores.contract import ScopedStore
 from germane.text.normal import fold
 from germane.types.candidate import Chosen
+from germane.types.checks import check_text, check_whole_number
 from germane.types.context import Context
-from germane.types.limits import COUNT, LABEL, check_text
+from germane.types.limits import COUNT, LABEL
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy
@@ -66,7 +67,7 @@ async def about(
     """See `Agent.about`."""
     if name is not None and not check_text("name", name, LABEL).strip():
         raise InvalidInput("must be the name of a person or a thing, not blank; leave it out for the user", path="name")
-    number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
+    check_whole_number("max_tokens", max_tokens, low=1, high=COUNT.maximum)
     store, key = parts.store.within(scope), " ".join(fold(name or "").split())
     wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)
     request = build_request(

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
-from germane.api.arguments import build_request, history_terms, number
+from germane.api.arguments import build_request, history_terms
 from germane.api.contents import index_all
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
 from germane.compaction.strategy import CompactionStrategy
 from germane.ports.background import aside
 from germane.types.candidate import Scored
+from germane.types.checks import check_text, check_whole_number
 from germane.types.context import Context
-from germane.types.limits import COUNT, NAME, QUERY, check_text
+from germane.types.limits import COUNT, NAME, QUERY
 from germane.types.message import Raw
 from germane.types.query import Filters
 from germane.types.request import Request
@@ -77,7 +78,7 @@ async def recall(
     strategy: str | Strategy,
 ) -> tuple[Scored, ...]:
     """See `Agent.recall`."""
-    number("limit", limit, maximum=COUNT.maximum)
+    check_whole_number("limit", limit, high=COUNT.maximum)
     check_text("query", query, QUERY, valid=False)
     plan = parts.strategies.find(strategy)
     request = build_request(

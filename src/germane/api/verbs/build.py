@@ -27,9 +27,10 @@ from germane.stages.write.formats import open_format
 from germane.stages.write.layout import Format
 from germane.text.normal import content_hash
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.checks import check_text
 from germane.types.context import BuildFigures, BuiltContext, ComponentType, Context, ContextComponent
 from germane.types.evidence import Evidence
-from germane.types.limits import ID, NAME, QUERY, check_text
+from germane.types.limits import ID, NAME, QUERY
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
@@ -153,7 +154,7 @@ def _strategy(parts: Parts, wanted: str | Strategy | Mapping[str, Any] | None) -
     if not isinstance(wanted, Mapping):
         raise InvalidInput("must be a name, a Strategy or a table of settings, not {}", wanted, path="strategy")
     for name in wanted:
-        check_text("strategy: setting", name, NAME)
+        check_text("strategy", name, NAME)
     changes = dict(wanted)
     like = changes.pop("like", None)
     base = BUILD if like is None else parts.strategies.find(like)

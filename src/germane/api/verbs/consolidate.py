@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from germane.api.arguments import flags, number, remarks
+from germane.api.arguments import remarks
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.kinds.events.reads import ListEvents
@@ -34,6 +34,7 @@ from germane.kinds.memories.upkeep import Audit, AuditFinding, Compressed, Conso
 from germane.kinds.memories.value import SizedMemory
 from germane.ports.background import Background
 from germane.stores.contract import ScopedStore, scrub_files
+from germane.types.checks import check_flags, check_whole_number
 from germane.types.limits import PAGE
 from germane.types.query import EVERY_SENSITIVITY
 from germane.types.scope import Scope
@@ -58,7 +59,7 @@ async def consolidate(
     progress: Callable[[int, int], None] | None,
 ) -> Consolidated:
     """See `Agent.consolidate`."""
-    flags(dry_run=dry_run)
+    check_flags(dry_run=dry_run)
     budget = check_storage_budget(max_memories, max_bytes)
     work = Consolidating(parts.store.within(scope), now=parts.clock.now, background=parts.background, progress=progress)
     report = await work.run(budget, dry_run=dry_run, by=remarks(parts.secrets, by)["by"])
@@ -149,7 +150,7 @@ def check_storage_budget(max_memories: object, max_bytes: object) -> StorageBudg
         raise InvalidInput("needs a budget", path="consolidate", advice="give max_memories, max_bytes, or both")
     for name, value in (("max_memories", max_memories), ("max_bytes", max_bytes)):
         if value is not None:
-            number(name, value, minimum=0, maximum=_MAX_BUDGET)
+            check_whole_number(name, value, low=0, high=_MAX_BUDGET)
     return StorageBudget(max_memories=max_memories, max_bytes=max_bytes)  # type: ignore[arg-type]
 
 
@@ -190,9 +191,9 @@ _PASSAGES = replace(EVERY_SENSITIVITY, event_types=(DOCUMENT,))
 
 async def audit(parts: Parts, scope: Scope, *, unused_days: int, limit: int, messages: bool) -> Audit:
     """See `Agent.audit`."""
-    number("unused_days", unused_days, maximum=100_000)
-    number("limit", limit, minimum=1, maximum=PAGE.maximum)
-    flags(messages=messages)
+    check_whole_number("unused_days", unused_days, high=100_000)
+    check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+    check_flags(messages=messages)
     store, background, now = parts.store.within(scope), parts.background, parts.clock.now()
     looking = MemoryAudit(now=now, unused=timedelta(days=unused_days), limit=limit)
     position = 0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from germane.api.arguments import flags, named_model, normalise_filters, number, optional
+from germane.api.arguments import named_model, normalise_filters
 from germane.api.contents import find_thing
 from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
@@ -34,8 +34,9 @@ from germane.text.summary import summarise
 from germane.text.terms import query_terms
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.candidate import Chosen
+from germane.types.checks import check_flags, check_optional_text, check_text, check_whole_number
 from germane.types.context import BuiltContext, Context
-from germane.types.limits import CHARACTERS, COUNT, QUERY, check_text
+from germane.types.limits import CHARACTERS, COUNT, QUERY
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -194,14 +195,16 @@ async def compress(
 ) -> CompressedText:
     """See `Agent.compress`."""
     check_text("content", content, CHARACTERS)
-    number("max_tokens", max_tokens, maximum=COUNT.maximum)
-    optional("query", query, QUERY)
+    check_whole_number("max_tokens", max_tokens, high=COUNT.maximum)
+    check_optional_text("query", query, QUERY)
     worker = parts.extraction_worker
     if use_llm is not None:
-        flags(use_llm=use_llm)
+        check_flags(use_llm=use_llm)
     if use_llm and worker is None:
         raise InvalidInput(
-            "use_llm: no language model is configured", advice="open with Germane.open(…, llm=…), or leave it out"
+            "needs a language model, and none is configured",
+            path="use_llm",
+            advice="open with Germane.open(…, llm=…), or leave it out",
         )
     return await _compressed(
         content,

@@ -26,7 +26,8 @@ from germane.search.unit import Analysis, analyse_parts
 from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, find_secrets
 from germane.types.candidate import Sensitivity
-from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_PAGES, DOCUMENT_SOURCE, DOCUMENT_TEXT, check_size
+from germane.types.checks import check_size
+from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_PAGES, DOCUMENT_SOURCE, DOCUMENT_TEXT
 from germane.types.scope import Scope
 
 _SLICE = 64

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from math import exp, inf
 from typing import Any
 
-from germane.api.arguments import optional
 from germane.api.contents import find_thing
 from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
@@ -30,9 +29,10 @@ from germane.stages.gather.merge import RequestContents, fresh
 from germane.stages.gather.source import Skipped, with_vector
 from germane.stores.contract import ScopedSearch, ScopedStore
 from germane.types.candidate import SENSITIVITIES, Candidate
+from germane.types.checks import check_optional_text, check_text
 from germane.types.context import Context
 from germane.types.evidence import Evidence, Found
-from germane.types.limits import ID, check_text
+from germane.types.limits import ID
 from germane.types.query import Filters, Query
 from germane.types.reports import LEFT_OUT_REASONS, Why
 from germane.types.scope import Scope
@@ -48,7 +48,7 @@ _MAX_UNITS = 1 << 24
 
 async def explain_one(parts: Parts, scope: Scope, id: str, context: Context, session: str | None) -> Why:
     """See `Agent.why`."""
-    optional("session", session, ID)
+    check_optional_text("session", session, ID)
     check_text("id", id, ID)
     store = parts.store.within(scope)
     if not isinstance(context, Context):

@@ -19,8 +19,8 @@ from germane.cli.options import FilterOptions, GlobalOptions, expand_groups, opt
 from germane.cli.screen import console, plain, print_fields, print_json
 from germane.errors import InvalidInput
 from germane.types.budget import parse_effort
+from germane.types.checks import parse_answer_time
 from germane.types.codec import encode
-from germane.types.limits import parse_answer_time
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -23,6 +23,7 @@ from germane.cli.imports.store_rows import ImportTally, Preview, preview, store_
 from germane.cli.options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, plain, print_json, printable_json, progress, secrets_line
 from germane.errors import InvalidInput
+from germane.types.checks import check_one_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,10 +77,8 @@ def import_files(
     of other files that can't be used are skipped and counted. A folder of Markdown files is shown first, and taken when you
     agree."""
     options = options_of(context)
-    if format not in ("auto", *FORMATS):
-        raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
-    if read_as not in ("memory", "directive", "blocks"):
-        raise InvalidInput(f"--as must be memory, directive or blocks, not {read_as[:40]!r}")
+    check_one_of("--format", format, ("auto", *FORMATS))
+    check_one_of("--as", read_as, ("memory", "directive", "blocks"))
     if layout is not None and read_as != "blocks":
         raise InvalidInput("--layout is for memory files that become blocks: add --as blocks, or leave it out")
     if read_as == "blocks" and dry_run:

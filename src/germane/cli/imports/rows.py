@@ -21,6 +21,7 @@ from germane.api.arguments import as_result, opaque
 from germane.errors import InvalidInput
 from germane.text.injected import without_injected
 from germane.text.secrets.detection import secret_in_name
+from germane.types.checks import check_one_of
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 
@@ -119,13 +120,12 @@ class MessageNaming:
 def parse_message(raw: Mapping[str, Any], session: str, naming: MessageNaming | None) -> Message:
     """Parse one message. Without `naming` a message that has no id gets none. Raises `InvalidInput` with the name of the bad
     field."""
-    role = raw.get("role")
-    if not isinstance(role, str) or role.lower() not in _ROLES:
-        raise InvalidInput(f"role must be one of system, user, assistant, tool, not {_shown(role)}")
+    given = raw.get("role")
+    role = _ROLES[check_one_of("role", given.lower() if isinstance(given, str) else given, _ROLES)]
     parts = _parts(raw)
-    results = _ROLES[role.lower()] == "user" and bool(parts) and all(isinstance(part, ToolResult) for part in parts)
+    results = role == "user" and bool(parts) and all(isinstance(part, ToolResult) for part in parts)
     message = Message(
-        role="tool" if results else _ROLES[role.lower()],
+        role="tool" if results else role,
         parts=parts,
         id=_label(raw, "id"),
         name=_label(raw, "name"),

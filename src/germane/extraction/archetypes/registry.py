@@ -11,7 +11,8 @@ from germane.extraction.archetypes import coding, extractors
 from germane.extraction.archetypes.extractors import names
 from germane.extraction.archetypes.findings import Extractor
 from germane.extraction.archetypes.value import Archetype, ContextWeights, derive_archetype
-from germane.types.limits import NAME, check_text
+from germane.types.checks import check_text
+from germane.types.limits import NAME
 
 _PLAIN = Archetype(
     name="plain",

@@ -14,7 +14,8 @@ from typing import Any, get_args
 from germane.errors import InvalidInput, Phrase, quoted
 from germane.extraction.archetypes.findings import Extractor, RecordedEvent
 from germane.kinds.events.value import NewEvent
-from germane.types.limits import NAME, NAMES, check_entries, check_text
+from germane.types.checks import check_entries, check_number, check_table, check_text, check_type, check_whole_number
+from germane.types.limits import NAME, NAMES
 from germane.types.query import Intent
 from germane.types.strategy import HALF_LIVES, Shares, SourcePlan, Strategy, Weights
 
@@ -66,30 +67,27 @@ class Archetype:
 
     def __post_init__(self) -> None:
         if not check_text("name", self.name, NAME).strip():
-            raise InvalidInput("an archetype needs a name")
-        if not isinstance(self.weights, ContextWeights):
-            raise InvalidInput(f"must be ContextWeights, not {type(self.weights).__name__}", path="weights")
+            raise InvalidInput("is blank", path="name")
+        check_type("weights", self.weights, ContextWeights, "ContextWeights")
         for what, functions in (
-            ("extractors", _table("extractors", self.extractors).values()),
+            ("extractors", check_table("extractors", self.extractors).values()),
             ("before", self.before),
             ("after", self.after),
         ):
             if not all(callable(one) for one in functions):
-                raise InvalidInput(f"{what} must be functions")
-        if isinstance(self.depth, bool) or not isinstance(self.depth, int) or not 0 <= self.depth <= _MAX_DEPTH:
-            raise InvalidInput(f"must be a whole number from 0 to {_MAX_DEPTH}, not {{}}", self.depth, path="depth")
+                raise InvalidInput("must be functions", path=what)
+        check_whole_number("depth", self.depth, 0, _MAX_DEPTH)
         self._check_shares()
-        for kind, days in _table("half_lives", self.half_lives).items():
-            if not _is_number(days) or not days > 0:
-                raise InvalidInput(f"half_lives.{kind} must be a number of days above 0, not {{}}", days)
-        for intent, types in _table("intents", self.intents).items():
+        for kind, days in check_table("half_lives", self.half_lives).items():
+            check_number(f"half_lives.{kind}", days, 0, 1e9, above=True, unit="days")
+        for intent, types in check_table("intents", self.intents).items():
             if intent not in get_args(Intent):
-                raise InvalidInput(f"intents are {', '.join(get_args(Intent))}, not {{}}", intent)
+                raise InvalidInput(f"are {', '.join(get_args(Intent))}, not {{}}", intent, path="intents")
             check_entries(f"intents.{intent}", types, NAMES, NAME)
         object.__setattr__(self, "entity_types", check_entries("entity_types", self.entity_types, NAMES, NAME))
 
     def _check_shares(self) -> None:
-        shares = _table("shares", self.shares)
+        shares = check_table("shares", self.shares)
         if strangers := sorted(set(shares) - set(SHARES)):
             raise InvalidInput("shares have no {}", Phrase(", ".join(strangers)), advice=f"they are {', '.join(SHARES)}")
         if any(not _is_number(share) or share < 0 for share in shares.values()) or not isclose(sum(shares.values()), 100):
@@ -102,12 +100,6 @@ class Archetype:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
-
-
-def _table(setting: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InvalidInput(f"must be a table of names, not {type(value).__name__}", path=setting)
-    return value
 
 
 # An archetype made from another one and a table of changes, which are merged deeply.
@@ -141,19 +133,19 @@ def _changed(base: Archetype, name: str, value: Any, known: Mapping[str, Extract
                 raise InvalidInput("no extractor {}", strangers[0], advice=f"known are {', '.join(sorted(known))}")
             return {one: known[one] for one in value}
         case "extractors":
-            both = {**base.extractors, **_table_of_changes(value, name)}
+            both = {**base.extractors, **check_table(name, value)}
             return {one: function for one, function in both.items() if function is not None}
         case "weights" if not isinstance(value, ContextWeights):
-            table = _table_of_changes(value, name)
+            table = check_table(name, value)
             if strangers := sorted(set(table) - {field.name for field in fields(ContextWeights)}):
                 raise InvalidInput("weights take recency, relevance, salience, not {}", Phrase(", ".join(strangers)))
             return replace(base.weights, **table)
         case "shares" | "half_lives":
-            return {**getattr(base, name), **_table_of_changes(value, name)}
+            return {**getattr(base, name), **check_table(name, value)}
         case "intents":
             return {
                 **base.intents,
-                **{intent: _words(f"intents.{intent}", types) for intent, types in _table_of_changes(value, name).items()},
+                **{intent: _words(f"intents.{intent}", types) for intent, types in check_table(name, value).items()},
             }
         case "entity_types":
             return _words(name, value)
@@ -166,12 +158,6 @@ def _words(where: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not all(isinstance(one, str) for one in value):
         raise InvalidInput("must be a list of strings, not {}", value, path=where)
     return tuple(value)
-
-
-def _table_of_changes(value: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a table, not {type(value).__name__}", path=where)
-    return value
 
 
 # The strategy of an archetype, made of its weights, shares and half-lives.

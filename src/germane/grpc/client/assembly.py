@@ -20,7 +20,8 @@ from germane.grpc.client.conversation import SentMessage, add_messages, json_of,
 from germane.grpc.client.fallback import shallow_copy
 from germane.grpc.messages import context_pb2, filters_pb2
 from germane.types.budget import Effort, price_of_effort
-from germane.types.limits import COUNT, check_task
+from germane.types.checks import check_moment, check_task, check_type, check_whole_number
+from germane.types.limits import COUNT
 from germane.types.message import system_text
 from germane.types.model_names import ModelNames
 
@@ -126,11 +127,7 @@ class AssembleCall:
         return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
 
     def _without_messages(self, scope: ClientScope) -> context_pb2.AssembleContextRequest:
-        if not isinstance(self.messages, list):
-            raise InvalidInput(
-                f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(self.messages).__name__}",
-                path="messages",
-            )
+        check_type("messages", self.messages, list, "a list such as [{'role': 'user', 'content': '…'}]")
         _check_count("max_tokens", self.max_tokens, 0)
         _check_count("window", self.window, 1)
         if self.effort is not None:
@@ -207,10 +204,8 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
 
 def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
     """Returns a datetime as a timestamp; a naive one is read in `zone`. Raises `InvalidInput` for any other type."""
-    if not isinstance(value, datetime):
-        raise InvalidInput(f"must be a datetime, not {type(value).__name__}", path=name)
     timestamp = Timestamp()
-    timestamp.FromDatetime(aware(value, zone))
+    timestamp.FromDatetime(aware(check_moment(name, value), zone))
     return timestamp
 
 
@@ -233,9 +228,8 @@ def _description(value: object) -> str:
 
 def _check_count(name: str, value: object, minimum: int) -> None:
     """Checks a number that may be None. Raises `InvalidInput`."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= COUNT.maximum):
-        return
-    raise InvalidInput(f"must be a whole number, {minimum} to {COUNT.maximum:,}, not {{}}", value, path=name)
+    if value is not None:
+        check_whole_number(name, value, minimum, COUNT.maximum)
 
 
 # The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The

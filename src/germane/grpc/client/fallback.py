@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
@@ -13,7 +12,7 @@ from germane.errors import InvalidInput
 from germane.grpc.answer import Answer, ClientMetadata
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import Altered, Oversized
-from germane.types.limits import check_answer_time
+from germane.types.checks import check_answer_time, check_number
 
 _LOG = logging.getLogger("germane.client")
 _MAX_LOGGED_REASONS = 64
@@ -36,8 +35,8 @@ class FallbackPolicy:
         like milliseconds."""
         check_answer_time("limit", limit)
         self.limit = limit
-        self.patience = _number("patience", patience, above=0.0)
-        self._cooldown = Cooldown(after=int(_number("breaker", breaker)), seconds=_number("cooldown", cooldown))
+        self.patience = check_number("patience", patience, above=True)
+        self._cooldown = Cooldown(after=int(check_number("breaker", breaker)), seconds=check_number("cooldown", cooldown))
         self._logged: set[str] = set()
 
     def remaining(self, started: float, now: float, lateness: float = 0.0) -> float:
@@ -112,12 +111,6 @@ def _hint(error: Exception) -> str:
     if isinstance(error, Altered):
         return ": messages in another shape than that of the model's own provider need its name (provider='openai-responses')"
     return ""
-
-
-def _number(name: str, value: object, *, above: float = -1.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not above < value or math.isinf(value):
-        raise InvalidInput(f"must be a number {'above 0' if above == 0 else 'of 0 or more'}, not {{}}", value, path=name)
-    return value
 
 
 # The circuit breaker. Without it every call would wait until its limit while the server hangs. It counts only calls

@@ -25,9 +25,10 @@ from germane.grpc.server.refusals import Refused, invalid
 from germane.grpc.server.to_wire import ibex_metadata, metadata, wire_text
 from germane.kinds.keys.value import Right
 from germane.types.budget import parse_effort
+from germane.types.checks import check_size, check_text
 from germane.types.context import Context, Metadata
 from germane.types.json_text import JsonText
-from germane.types.limits import MESSAGES, NAME, TOOL_CHARACTERS, check_size, check_text
+from germane.types.limits import MESSAGES, NAME, TOOL_CHARACTERS
 from germane.types.message import Message, system_text
 from germane.types.plan import uuid7
 

@@ -16,8 +16,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from germane.grpc.messages import filters_pb2, number_of
 from germane.grpc.server.refusals import invalid
 from germane.types.candidate import Sensitivity
+from germane.types.checks import check_size
 from germane.types.json_text import JsonText
-from germane.types.limits import FIELD_VALUES, NAMES, check_size
+from germane.types.limits import FIELD_VALUES, NAMES
 from germane.types.query import Filters
 
 _FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")

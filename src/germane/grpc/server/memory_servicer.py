@@ -22,8 +22,9 @@ from germane.grpc.server.refusals import invalid
 from germane.grpc.server.to_wire import memory, search_result
 from germane.kinds.keys.value import Right
 from germane.kinds.memories.fields import MAIN_FIELDS
+from germane.types.checks import check_size
 from germane.types.json_text import JsonText
-from germane.types.limits import RECORDED, check_size
+from germane.types.limits import RECORDED
 
 _DEFAULT_LIMIT = 10
 _MAX_LIMIT = 1000

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from germane.api.agent import Agent
-from germane.errors import InvalidInput, NotPermitted, UnknownName, quoted
+from germane.errors import InvalidInput, NotPermitted, UnknownName
 from germane.integrations.memory_tool.commands import SYSTEM
 from germane.integrations.memory_tool.files import ROOT, parse_path, path_of
 from germane.kinds.blocks.mutation import SetText
@@ -165,7 +165,7 @@ def check_layout(value: object) -> Layout:
     for known in LAYOUTS:
         if value == known:
             return known
-    raise UnknownName(f"layout must be one of {', '.join(LAYOUTS)}, not {quoted(value)}")
+    raise UnknownName("{} is unknown", value, path="layout", advice=f"give one of {', '.join(LAYOUTS)}")
 
 
 def read_memory_file(name: str, data: bytes, layout: Layout) -> MemoryFile:

@@ -142,7 +142,7 @@ def definition(provider: str, *, hashes: bool = False) -> dict[str, Any]:
             return {"type": "function", **function, "strict": False}
         case "gemini" | "json":
             return function
-    raise UnknownName(f"provider must be one of {', '.join(PROVIDERS)}, not {quoted(provider)}")
+    raise UnknownName("{} is unknown", provider, path="provider", advice=f"give one of {', '.join(PROVIDERS)}")
 
 
 def _schema(hashes: bool) -> dict[str, Any]:

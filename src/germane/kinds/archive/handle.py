@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from germane.api.arguments import check_conversation, number
+from germane.api.arguments import check_conversation
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.compaction.plan import Compaction
@@ -21,8 +21,9 @@ from germane.kinds.archive.outline import OutlinePage
 from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
 from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
+from germane.types.checks import check_number, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.limits import ID, MESSAGES, PAGE
-from germane.types.limits import check_text as string
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
@@ -125,7 +126,7 @@ class AgentHistory:
 
     async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[KeptSummary, ...]:
         """Returns the last `limit` (1 to 1,000) summaries of the session, oldest first."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(LatestSummaries(self._named(session), limit))
 
     async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> OutlinePage:
@@ -191,10 +192,8 @@ def earlier_messages(archived: KeptEntry) -> EarlierMessages:
 
 
 def _seconds(deadline: float | None) -> None:
-    if deadline is not None and (
-        isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 <= deadline <= 60
-    ):
-        raise InvalidInput("must be a number of seconds from 0 to 60, or None, not {}", deadline, path="deadline")
+    if deadline is not None:
+        check_number("deadline", deadline, 0, 60, unit="seconds")
 
 
 def _complete(session: str) -> Plan[None]:

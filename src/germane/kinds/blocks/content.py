@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
-from germane.kinds.blocks.field import Field, checked_flag, checked_item, checked_name, checked_text
+from germane.kinds.blocks.field import Field, checked_item, checked_name, checked_text, checked_value
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, item_id, leaves
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, SimpleSchema, TextSchema
-from germane.types.limits import LIST_ITEMS, check_size
+from germane.types.checks import check_flag, check_size, check_type
+from germane.types.limits import LIST_ITEMS
 
 NewId = Callable[[], str]
 """Makes the id of a new item, which no other item of the document has."""
@@ -58,12 +59,12 @@ def _without_value(field: Field) -> Stored:
     return _WITHOUT.get(field.type)
 
 
-def stored_field(field: Field, value: object, new_id: NewId, before: Stored = None) -> Stored:
+def stored_field(field: Field, value: object, new_id: NewId, before: Stored = None, *, path: str = "value") -> Stored:
     """Returns what a leaf holds for a plain value of a field. None is the default, or no value. Raises `InvalidInput` for a
     value of another type, and for none where the field is required."""
-    found = field.default if value is None else field.checked(value)
+    found = field.default if value is None else field.checked(value, path)
     if found in (None, "", ()) and field.required:
-        raise InvalidInput(f"{field.where} is required", advice="give it a value")
+        raise InvalidInput("is required", path=path, advice="give it a value")
     if found is None:
         return _without_value(field)
     if field.type == "list":
@@ -77,39 +78,44 @@ def listed_item(schema: ListSchema, value: object, where: str) -> Any:
     return checked_item(value, where) if schema.item == "object" else checked_text(value, where)
 
 
-def stored_value(schema: Schema, value: object, new_id: NewId, held: Held, section: str = "") -> dict[Key, Stored]:
+def stored_value(
+    schema: Schema, value: object, new_id: NewId, held: Held, section: str = "", *, path: str = "value"
+) -> dict[Key, Stored]:
     """Returns what each leaf holds for a plain value. `held` is what they hold now, so that equal items keep their ids.
-    A log is filled only where it is empty. What a dict leaves out gets its default. Raises `InvalidInput`."""
+    A log is filled only where it is empty. What a dict leaves out gets its default. `path` names the value in errors. Raises
+    `InvalidInput`."""
     if isinstance(schema, CompositeSchema):
-        given = _named({} if value is None else value, [one.name for one in schema.sections], "section")
+        given = _named({} if value is None else value, [one.name for one in schema.sections], "section", path)
         found: dict[Key, Stored] = {}
         for one in schema.sections:
-            found |= _stored(one.schema, one.name, given.get(one.name), new_id, held)
+            found |= _stored(one.schema, one.name, given.get(one.name), new_id, held, f"{path}.{one.name}")
         return found
-    return _stored(schema, section, value, new_id, held)
+    return _stored(schema, section, value, new_id, held, path)
 
 
-def _stored(schema: SimpleSchema, section: str, value: object, new_id: NewId, held: Held) -> dict[Key, Stored]:
+def _stored(schema: SimpleSchema, section: str, value: object, new_id: NewId, held: Held, path: str) -> dict[Key, Stored]:
     own = leaves(schema, section)
     if isinstance(schema, MapSchema):
-        given = _named({} if value is None else value, [one.name for one in schema.fields], "field")
+        given = _named({} if value is None else value, [one.name for one in schema.fields], "field", path)
         return {
-            leaf.key: stored_field(leaf.field, given.get(leaf.field.name), new_id, held.get(leaf.key))
+            leaf.key: stored_field(
+                leaf.field, given.get(leaf.field.name), new_id, held.get(leaf.key), path=f"{path}.{leaf.field.name}"
+            )
             for leaf in own
             if leaf.field
         }
-    key, where = own[0].key, own[0].where
+    key = own[0].key
     if isinstance(schema, TextSchema):
-        return {key: checked_text("" if value is None else value, where)}
+        return {key: checked_text("" if value is None else value, path)}
     entries = [] if value is None else value
     if not isinstance(entries, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {{}}", value)
+        raise InvalidInput("must be a list, not {}", value, path=path)
     if isinstance(schema, LogSchema):
-        check_size(where, len(entries), LIST_ITEMS)
-        rows = [_entry(one, f"entry {index} of {where}") for index, one in enumerate(entries)][-schema.max_entries :]
+        check_size(path, len(entries), LIST_ITEMS)
+        rows = [_entry(one, f"{path}[{index}]") for index, one in enumerate(entries)][-schema.max_entries :]
     else:
-        check_items(schema, len(entries), where)
-        rows = [_row(schema, one, f"item {index} of {where}") for index, one in enumerate(entries)]
+        check_items(schema, len(entries), own[0].where)
+        rows = [_row(schema, one, f"{path}[{index}]") for index, one in enumerate(entries)]
     return {key: _kept_ids(rows, held.get(key), new_id)}
 
 
@@ -121,27 +127,26 @@ def check_items(schema: ListSchema, count: int, where: str) -> None:
 
 def _row(schema: ListSchema, value: object, where: str) -> tuple[Any, ...]:
     if schema.checkboxes and isinstance(value, Mapping) and set(value) <= {"value", "done"} and "value" in value:
-        done = checked_flag(value.get("done", False), f"done of {where}")
-        return listed_item(schema, value["value"], where), done
+        done = check_flag(f"{where}.done", value.get("done", False))
+        return listed_item(schema, value["value"], f"{where}.value"), done
     return listed_item(schema, value, where), False
 
 
 def _entry(value: object, where: str) -> tuple[Any, ...]:
     if isinstance(value, str):
         value = {"text": value}
-    given = _named(value, ["text", "at", "by"], f"key of {where}")
+    given = _named(value, ["text", "at", "by"], "key", where)
     at = given.get("at")
-    stamp = None if at is None else Field(name="at", type="timestamp").checked(at)
-    return checked_text(given.get("text"), where), stamp, checked_text(given.get("by", ""), f"by of {where}")
+    stamp = None if at is None else checked_value("timestamp", at, f"{where}.at")
+    return checked_text(given.get("text"), f"{where}.text"), stamp, checked_text(given.get("by", ""), f"{where}.by")
 
 
-def _named(value: object, names: list[str], what: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"a value with a {what} each must be an object, not {{}}", value)
-    given = {checked_name(key, what): one for key, one in value.items()}
+def _named(value: object, names: list[str], what: str, path: str) -> dict[str, Any]:
+    table = check_type(path, value, Mapping, f"an object with a value by {what}")
+    given = {checked_name(key, path): one for key, one in table.items()}
     for key in given:
         if key not in names:
-            raise UnknownName(f"there is no {what} {{}}", key, advice=f"they are {', '.join(names)}")
+            raise UnknownName(f"has no {what} {{}}", key, path=path, advice=f"they are {', '.join(names)}")
     return given
 
 
@@ -186,7 +191,7 @@ def migrated(value: Any, old: Schema, new: Schema) -> Any:
     problems: list[str] = []
     found = _migrated_content(value, old, new, problems)
     if problems:
-        raise InvalidInput(f"the new schema doesn't fit: {'; '.join(problems)}")
+        raise InvalidInput(f"doesn't fit: {'; '.join(problems)}", path="schema")
     return found
 
 

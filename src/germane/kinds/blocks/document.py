@@ -19,8 +19,8 @@ from germane.kinds.blocks.leaf import Held, empty, leaves, merged, read_leaf, sa
 from germane.kinds.blocks.mutation import Mutation, checked_mutation
 from germane.kinds.blocks.render import render
 from germane.kinds.blocks.schema import Schema, TextSchema
+from germane.types.checks import check_text as checked_text
 from germane.types.limits import BLOCK_TEXT
-from germane.types.limits import check_text as checked_text
 
 if TYPE_CHECKING:
     from loro import Frontiers, LoroDoc, VersionVector
@@ -61,9 +61,12 @@ class BlockDocument:
         `InvalidInput` for a value that doesn't fit, and `MissingExtra` without the extra `blocks`."""
         made = cls(_empty(peer), schema)
         editing = made._editing(made._document, system=True)
-        wanted = stored_value(schema, value, editing.new_id, {})
-        for leaf in leaves(schema):
-            editing.write(leaf, wanted[leaf.key])
+        try:
+            wanted = stored_value(schema, value, editing.new_id, {})
+            for leaf in leaves(schema):
+                editing.write(leaf, wanted[leaf.key])
+        except InvalidInput as error:
+            raise (error if error.path else error.within("value")) from None
         editing.finish()
         made._document.commit()
         return made
@@ -132,17 +135,22 @@ class BlockDocument:
         by: str = "",
         system: bool = False,
         accept: Callable[[str], None] | None = None,
+        first: int = 0,
     ) -> None:
         """Applies mutations in order, all or none: on an error the document is as it was. `at` and `by` are written into log
         entries; a `system` operation may write what is read-only. `accept` is given the rendered text before the document is
-        changed, and raises where it can't be. Raises `InvalidInput`, which says what doesn't fit."""
+        changed, and raises where it can't be. Raises `InvalidInput`, which says what doesn't fit; `first` is the index that the
+        first mutation has in its path."""
         self._check_present()
-        for one in mutations:
-            checked_mutation(one)
+        for index, one in enumerate(mutations, first):
+            checked_mutation(one, f"mutations[{index}]")
         draft = self._document if len(mutations) < 2 else self.fork()._document
         editing = self._editing(draft, at=at, by=by, system=system)
-        for one in mutations:
-            editing.apply(one)
+        for index, one in enumerate(mutations, first):
+            try:
+                editing.apply(one)
+            except InvalidInput as error:
+                raise error.within(f"mutations[{index}]") from None
         if accept is not None:
             accept(render(self.schema, plain_value(self.schema, editing.held())))
         editing.finish()
@@ -156,9 +164,8 @@ class BlockDocument:
         self._check_present()
         schema, name = simple_schema(self.schema, section)
         if not isinstance(schema, TextSchema):
-            raise InvalidInput(
-                f"rewrite doesn't fit: {{}} is a {schema.kind}", Phrase(f"section {name!r}" if name else "the block")
-            )
+            of = Phrase(f"section {name!r}" if name else "the block")
+            raise InvalidInput(f"names {{}}, a {schema.kind}, where rewrite takes a text", of, path="section")
         (leaf,) = (one for one in leaves(self.schema) if one.section == name)
         checked_text("text", text, BLOCK_TEXT)
         past = base if isinstance(base, BlockDocument) else self.at(base)

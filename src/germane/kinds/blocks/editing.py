@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from germane.errors import InvalidInput
 from germane.kinds.blocks import mutation as m
 from germane.kinds.blocks.content import NewId, check_items, check_required, listed_item, plain_row, stored_field, stored_value
-from germane.kinds.blocks.field import Field, checked_text, checked_value
+from germane.kinds.blocks.field import MAX_COUNTER, Field, checked_text
 from germane.kinds.blocks.leaf import Held, Key, Leaf, Stored, item, leaves, read_leaf, same, simple_schema, write_leaf
 from germane.kinds.blocks.merge import Scratch
 from germane.kinds.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, TextSchema
-from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size
+from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, Limit
 
 if TYPE_CHECKING:
     from loro import LoroDoc
@@ -46,7 +46,6 @@ class Editing:
 
     def apply(self, mutation: m.Mutation) -> None:
         """Applies one mutation. Raises `InvalidInput`, which says what doesn't fit."""
-        m.checked_mutation(mutation)
         if isinstance(mutation, m.SetValue) and mutation.section is None:
             self._set(self.schema, "", mutation.value)
             return
@@ -124,7 +123,7 @@ class Editing:
                 target = _replaced(present, mutation.old, mutation.new, leaf.where)
             case m.InsertLines():
                 target = _with_lines(present, mutation.line, mutation.text, leaf.where)
-        check_size(leaf.where, len(target), BLOCK_TEXT)
+        _check_target(leaf, len(target), BLOCK_TEXT)
         self.write(leaf, target)
 
     def _field(self, leaf: Leaf, mutation: _FieldEdit) -> None:
@@ -137,34 +136,42 @@ class Editing:
                 target = stored_field(field, mutation.value, self.new_id, present)
             case m.Increment():
                 if field.type != "counter":
-                    raise InvalidInput(f"{leaf.where} is no counter but a {field.type}", advice="use set_field")
-                target = checked_value("counter", _count(present) + mutation.by, leaf.where)
+                    raise InvalidInput(
+                        f"names {leaf.where}, no counter but a {field.type}", path="field", advice="use set_field"
+                    )
+                target = _count(present) + mutation.by
+                if abs(target) > MAX_COUNTER:
+                    raise InvalidInput(f"would bring {leaf.where} to {target}, beyond 2⁵³", path="by")
             case m.AppendToField() if isinstance(present, str) and field.type == "text":
-                target = present + checked_text(mutation.value, leaf.where)
-                check_size(leaf.where, len(target), BLOCK_TEXT)
+                target = present + checked_text(mutation.value, "value")
+                _check_target(leaf, len(target), BLOCK_TEXT)
             case m.AppendToField() if isinstance(present, tuple):
-                (entry,) = field.checked([mutation.value])
-                check_size(leaf.where, len(present) + 1, LIST_ITEMS)
+                (entry,) = field.checked([mutation.value], "value")
+                _check_target(leaf, len(present) + 1, LIST_ITEMS)
                 target = (*present, item(self.new_id(), entry))
             case _:
-                raise InvalidInput(f"{leaf.where} is a {field.type}: only a text or a list can be appended to")
+                raise InvalidInput(
+                    f"names {leaf.where}, a {field.type}: only a text or a list can be appended to", path="field"
+                )
         self.write(leaf, target)
 
     def _list(self, leaf: Leaf, schema: ListSchema, mutation: _ListEdit) -> None:
         held = self._held(leaf)
         rows = list(held) if isinstance(held, tuple) else []
         if isinstance(mutation, m.CheckItem | m.PushItem | m.InsertItem) and not schema.checkboxes and mutation.done:
-            raise InvalidInput(f"{leaf.where} has no checkboxes", advice="leave done out, or change the schema")
+            raise InvalidInput(
+                f"has no place: {leaf.where} has no checkboxes", path="done", advice="leave it out, or change the schema"
+            )
         match mutation:
             case m.PushItem() | m.InsertItem():
                 index = _index(mutation.index, len(rows) + 1, leaf) if isinstance(mutation, m.InsertItem) else len(rows)
                 check_items(schema, len(rows) + 1, leaf.where)
-                value = listed_item(schema, mutation.value, f"an item of {leaf.where}")
+                value = listed_item(schema, mutation.value, "value")
                 rows.insert(index, item(self.new_id(), value, mutation.done))
             case m.UpdateItem():
                 index = _index(mutation.index, len(rows), leaf)
                 id, _, *rest = plain_row(rows[index])
-                rows[index] = item(id, listed_item(schema, mutation.value, f"an item of {leaf.where}"), *rest)
+                rows[index] = item(id, listed_item(schema, mutation.value, "value"), *rest)
             case m.CheckItem():
                 if not schema.checkboxes:
                     raise InvalidInput(f"{leaf.where} has no checkboxes", advice="change the schema first")
@@ -172,7 +179,7 @@ class Editing:
                 id, value, *_ = plain_row(rows[index])
                 rows[index] = item(id, value, mutation.done)
             case m.MoveItem():
-                index, to = _index(mutation.index, len(rows), leaf), _index(mutation.to, len(rows), leaf)
+                index, to = _index(mutation.index, len(rows), leaf), _index(mutation.to, len(rows), leaf, "to")
                 self.check(leaf, held)
                 if leaf.key not in self._pending:
                     self.document.get_movable_list(leaf.container).mov(index, to)  # this item moves, and none beside it
@@ -190,6 +197,13 @@ class Editing:
         self.write(leaf, (*kept, item(self.new_id(), text, at, self.by)))
 
 
+def _check_target(leaf: Leaf, size: int, limit: Limit) -> None:
+    """Raises `InvalidInput` where the leaf would hold more than the limit."""
+    if size > limit.maximum:
+        problem = f"{leaf.where} would have {size:,} {limit.unit}, {limit.maximum:,} are allowed"
+        raise InvalidInput(problem, advice=limit.instead)
+
+
 def _count(stored: Stored) -> int:
     return stored if isinstance(stored, int) else 0
 
@@ -199,9 +213,9 @@ def _replaced(present: str, old: str, new: str, where: str) -> str:
         raise InvalidInput("is empty", path="old", advice="give the text to replace")
     first = present.find(old)
     if first < 0:
-        raise InvalidInput(f"old doesn't occur in {where}", advice="copy it exactly, with its white space")
+        raise InvalidInput(f"doesn't occur in {where}", path="old", advice="copy it exactly, with its white space")
     if present.find(old, first + 1) >= 0:
-        raise InvalidInput(f"old occurs more than once in {where}", advice="give more of what surrounds it")
+        raise InvalidInput(f"occurs more than once in {where}", path="old", advice="give more of what surrounds it")
     return present[:first] + new + present[first + len(old) :]
 
 
@@ -209,7 +223,7 @@ def _with_lines(present: str, line: int, text: str, where: str) -> str:
     """Returns the text with lines after line `line`. An empty text has no line."""
     count = present.count("\n") + (present[-1:] not in ("\n", ""))  # what ends with a line break has no line after it
     if line > count:
-        raise InvalidInput(f"line {line} doesn't exist: {where} has {count} lines, 0 is its beginning")
+        raise InvalidInput(f"{line} doesn't exist: {where} has {count} lines, 0 is its beginning", path="line")
     if not text.endswith("\n") and (line < count or present.endswith("\n")):
         text += "\n"
     start = sum(len(one) + 1 for one in present.split("\n", line)[:line])
@@ -218,7 +232,7 @@ def _with_lines(present: str, line: int, text: str, where: str) -> str:
     return present[:start] + text + present[start:]
 
 
-def _index(index: int, count: int, leaf: Leaf) -> int:
+def _index(index: int, count: int, leaf: Leaf, path: str = "index") -> int:
     if index >= count:
-        raise InvalidInput(f"index {index} doesn't exist: {leaf.where} has {count} places, counted from 0")
+        raise InvalidInput(f"{index} doesn't exist: {leaf.where} has {count} places, counted from 0", path=path)
     return index

@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput, UnknownName
 from germane.text.normal import normalised, unpiled
-from germane.types.limits import BLOCK_TEXT, LIST_ITEMS, check_size, check_text, check_unicode
+from germane.types.checks import check_flag, check_size, check_table, check_text, check_type, check_unicode, check_whole_number
+from germane.types.limits import BLOCK_TEXT, LIST_ITEMS
 from germane.types.nested_data import bounded
 
 FieldType = Literal["text", "number", "boolean", "list", "timestamp", "counter"]
@@ -38,25 +39,23 @@ class Field:
     description: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name, "the name of a field"))
+        object.__setattr__(self, "name", checked_name(self.name, "name"))
         if not isinstance(self.type, str) or self.type not in FIELD_TYPES:
-            raise UnknownName(
-                f"{self.where} can't be of type {{}}", self.type, advice=f"the types are {', '.join(FIELD_TYPES)}"
-            )
+            raise UnknownName("can't be {}", self.type, path="type", advice=f"the types are {', '.join(FIELD_TYPES)}")
         for flag in ("required", "read_only"):
-            checked_flag(getattr(self, flag), f"{flag} of {self.where}")
-        checked_text(self.description, f"the description of {self.where}")
+            check_flag(flag, getattr(self, flag))
+        checked_text(self.description, "description")
         if self.default is not None:
-            object.__setattr__(self, "default", self.checked(self.default, "the default of "))
+            object.__setattr__(self, "default", self.checked(self.default, "default"))
 
     @property
     def where(self) -> str:
         """The words that name the field in an error."""
         return f"field {self.name!r}"
 
-    def checked(self, value: object, of: str = "") -> Any:
+    def checked(self, value: object, path: str) -> Any:
         """Returns a value as it is stored. Raises `InvalidInput` for a value that isn't of the field's type."""
-        return checked_value(self.type, value, of + self.where)
+        return checked_value(self.type, value, path)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the field as JSON, without what is left at its default."""
@@ -81,24 +80,16 @@ def checked_text(value: object, where: str) -> str:
     return check_text(where, value, BLOCK_TEXT)
 
 
-def checked_flag(value: object, where: str) -> bool:
-    """Returns a bool. Raises `InvalidInput`."""
-    if not isinstance(value, bool):
-        raise InvalidInput(f"{where} must be true or false, not {{}}", value)
-    return value
-
-
 def checked_item(value: object, where: str) -> Any:
     """Returns an item of a list that is an object: a dict of JSON values with string keys, copied. Raises `InvalidInput`."""
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"{where} must be an object, not {{}}", value)
-    bounded(where, value)
-    return _json(value, where, _MAX_LEVELS)
+    item = check_table(where, value, "an object")
+    bounded(where, item)
+    return _json(item, where, _MAX_LEVELS)
 
 
 def _json(value: object, where: str, levels: int) -> Any:
     if not levels:
-        raise InvalidInput(f"{where} is nested deeper than {_MAX_LEVELS} levels: flatten it")
+        raise InvalidInput(f"is nested deeper than {_MAX_LEVELS} levels", path=where, advice="flatten it")
     match value:
         case None | bool():
             return value
@@ -107,30 +98,30 @@ def _json(value: object, where: str, levels: int) -> Any:
         case int() | float():
             return _number(value, where)
         case list() | tuple():
-            return [_json(one, where, levels - 1) for one in value]
+            return [_json(one, f"{where}[{index}]", levels - 1) for index, one in enumerate(value)]
         case Mapping():
-            return {checked_text(key, f"a key of {where}"): _json(one, where, levels - 1) for key, one in value.items()}
-    raise InvalidInput(f"{where} holds {{}}", value, advice="use JSON values")
+            return {checked_text(key, where): _json(one, where, levels - 1) for key, one in value.items()}
+    raise InvalidInput("holds {}", value, path=where, advice="use JSON values")
 
 
 def _number(value: object, where: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(f"{where} must be a number, not {{}}", value)
+        raise InvalidInput("must be a number, not {}", value, path=where)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInput(f"{where} must be a finite number, not {value}")
+            raise InvalidInput("must be a finite number, not {}", value, path=where)
         return float(value)
     if not -_MAX_WHOLE <= value < _MAX_WHOLE:
-        raise InvalidInput(f"{where} must be a whole number of at most 64 bits, not {{}}", value, advice="give it as text")
+        raise InvalidInput("has more than 64 bits: {}", value, path=where, advice="give it as text")
     return int(value)
 
 
 def _counter(value: object, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(f"{where} must be a whole number, not {{}}", value)
-    if not -MAX_COUNTER <= value <= MAX_COUNTER:
-        raise InvalidInput(f"{where} must be between -2⁵³ and 2⁵³, not {{}}", value)
-    return int(value)
+    return int(check_whole_number(where, value, -MAX_COUNTER, MAX_COUNTER))
+
+
+def _flag(value: object, where: str) -> bool:
+    return check_flag(where, value)
 
 
 def _timestamp(value: object, where: str) -> str:
@@ -138,22 +129,22 @@ def _timestamp(value: object, where: str) -> str:
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
-            raise InvalidInput(f"{where} isn't a time", advice="give ISO 8601 such as 2026-05-08T14:30:00Z") from None
+            raise InvalidInput("isn't a time", path=where, advice="give ISO 8601 such as 2026-05-08T14:30:00Z") from None
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{where} must be a time in ISO 8601, not {{}}", value)
+        raise InvalidInput("must be a time in ISO 8601, not {}", value, path=where)
     if value.tzinfo is None:
-        raise InvalidInput(f"{where} has no zone", advice="end it with Z or with an offset such as +02:00")
+        raise InvalidInput("has no zone", path=where, advice="end it with Z or with an offset such as +02:00")
     try:
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except OverflowError:
-        raise InvalidInput(f"{where} lies outside of the years 1 to 9999 in UTC") from None
+        raise InvalidInput("lies outside of the years 1 to 9999 in UTC", path=where) from None
 
 
 def _list(value: object, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {{}}", value)
+        raise InvalidInput("must be a list, not {}", value, path=where)
     check_size(where, len(value), LIST_ITEMS)
-    return tuple(_entry(one, f"entry {index} of {where}") for index, one in enumerate(value))
+    return tuple(_entry(one, f"{where}[{index}]") for index, one in enumerate(value))
 
 
 def _entry(value: object, where: str) -> Any:
@@ -167,7 +158,7 @@ _CHECKS: Mapping[FieldType, Callable[[object, str], Any]] = MappingProxyType(
     {
         "text": checked_text,
         "number": _number,
-        "boolean": checked_flag,
+        "boolean": _flag,
         "list": _list,
         "timestamp": _timestamp,
         "counter": _counter,
@@ -217,27 +208,26 @@ def checked_name(value: object, argument: str) -> str:
     `InvalidInput`."""
     text = _whole_text(value, argument, NAME_CHARACTERS)
     if text[0] in "- " or text[-1] == " " or unicodedata.category(text[0])[0] == "M":
-        raise InvalidInput(f"{argument} {{}} must begin with a letter, a digit or _, and must not end with a space", text)
+        raise InvalidInput("{} must begin with a letter, a digit or _, and must not end with a space", text, path=argument)
     for character in text:
         if character not in "_- " and unicodedata.category(character)[0] not in "LMN":
             raise InvalidInput(
-                f"{argument} {{}} holds {_named(character)}", text, advice="use letters, digits, _, - and spaces"
+                f"{{}} holds {_named(character)}", text, path=argument, advice="use letters, digits, _, - and spaces"
             )
     return text
 
 
 def _whole_text(value: object, argument: str, longest: int) -> str:
     """Returns a string of 1 to `longest` characters in NFC."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=argument)
-    if not value:
+    given = check_type(argument, value, str, "a string")
+    if not given:
         raise InvalidInput("is empty", path=argument, advice="give it at least one character")
-    if len(value) > 4 * longest:  # far too long in any normal form
-        raise InvalidInput(f"has {len(value):,} characters, {longest} are allowed", path=argument, advice="shorten it")
-    check_unicode(argument, value)
-    if unpiled(value) != value:
-        raise InvalidInput(f"{argument} piles up more than 30 combining marks", advice="remove them")
-    text = normalised(value)
+    if len(given) > 4 * longest:  # far too long in any normal form
+        raise InvalidInput(f"has {len(given):,} characters, {longest} are allowed", path=argument, advice="shorten it")
+    check_unicode(argument, given)
+    if unpiled(given) != given:
+        raise InvalidInput("piles up more than 30 combining marks", path=argument, advice="remove them")
+    text = normalised(given)
     if len(text) > longest:
         raise InvalidInput(f"has {len(text):,} characters, {longest} are allowed", path=argument, advice="shorten it")
     return text

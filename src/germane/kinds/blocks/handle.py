@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from germane.api.arguments import flags, number, optional, remarks
+from germane.api.arguments import remarks
 from germane.api.contents import search_archive, search_blocks
 from germane.api.wiring import Parts
 from germane.api.workers.open_blocks import BlockListener, agreed
@@ -48,8 +48,9 @@ from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.ports.background import aside
 from germane.stores.contract import scrub_files
+from germane.types.checks import check_flags, check_optional_text, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK
-from germane.types.limits import check_text as string
 from germane.types.operation import operation
 from germane.types.plan import Plan
 from germane.types.scope import Scope
@@ -92,9 +93,9 @@ class AgentBlocks:
         a shape (default: a log for a log, else plain text). The first content is `text`, or the plain `value` of another
         schema. `limit` is the most characters of the rendered text. Raises `Conflict` where the label is taken, and
         `InvalidInput`."""
-        flags(pinned=pinned)
+        check_flags(pinned=pinned)
         if text is not None and value is not None:
-            raise InvalidInput("text and value are both given: text is the value of plain text, so give one of them")
+            raise InvalidInput("is given beside value, and is the value of plain text", path="text", advice="give one of them")
         kind = block_type(type)
         new = NewBlock(
             label=checked_label(label),
@@ -102,7 +103,7 @@ class AgentBlocks:
             type=kind,
             schema=fitting_schema(kind, None if schema is None else parse_schema(schema)),
             permission=checked_permission(permission),
-            limit=number("limit", limit, minimum=1, maximum=BLOCK_TEXT.maximum),
+            limit=check_whole_number("limit", limit, low=1, high=BLOCK_TEXT.maximum),
             pinned=pinned,
             value=value if text is None else string("text", text, BLOCK_TEXT),
         )
@@ -130,7 +131,7 @@ class AgentBlocks:
     async def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
         """Returns the blocks, own ones by label and then shared ones; of one `type`, and with labels that begin with `folder/`,
         where these are given. With `deleted`, the own ones that were deleted, the latest first."""
-        flags(deleted=deleted)
+        check_flags(deleted=deleted)
         chosen = None if type is None else block_type(type)
         if folder is not None and not deleted:
             found = await self._store.ask(BlocksUnder(label_key(folder, "folder")))
@@ -157,8 +158,8 @@ class AgentBlocks:
         the caller has read: `Stale` where the content is another one. `base` is the version that the caller has read: what
         was changed since stays, and a text that is set is merged with it; `Stale` for what depends on positions."""
         if base is not None:
-            number("base", base, minimum=0, maximum=COUNT.maximum)
-        optional("if_hash", if_hash, ID)
+            check_whole_number("base", base, low=0, high=COUNT.maximum)
+        check_optional_text("if_hash", if_hash, ID)
         screen = partial(screened_mutations, mutations, self._parts.secrets)
         screened, secrets = await aside(len(mutations), screen, _MAX_INLINE)
         editor = self._editor(by, reason, system)
@@ -202,7 +203,7 @@ class AgentBlocks:
     @operation("read")
     async def show_version(self, label: str, version: int) -> str:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
-        number("version", version, minimum=0, maximum=COUNT.maximum)
+        check_whole_number("version", version, low=0, high=COUNT.maximum)
         block = await self.get(label)
         history = await self._store.ask(HistoryOf(block.id))
         return await self._from_document(block, partial(past_text, block, history=history, version=version))
@@ -210,7 +211,7 @@ class AgentBlocks:
     @operation("write")
     async def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
         """Pins a working block, so that it is in every context, or unpins it; returns the block."""
-        flags(pinned=pinned)
+        check_flags(pinned=pinned)
         return await self._change(label, BlockSettings(pinned=pinned), self._editor(by, "", system))
 
     @operation("write")
@@ -238,7 +239,7 @@ class AgentBlocks:
             type=None if type is None else block_type(type),
             schema=None if schema is None else parse_schema(schema),
             permission=None if permission is None else checked_permission(permission),
-            limit=None if limit is None else number("limit", limit, minimum=1, maximum=BLOCK_TEXT.maximum),
+            limit=None if limit is None else check_whole_number("limit", limit, low=1, high=BLOCK_TEXT.maximum),
         )
         return await self._change(label, settings, self._editor(by, reason, system), if_hash)
 
@@ -248,7 +249,7 @@ class AgentBlocks:
     ) -> Block:
         """Deletes a block and returns it: its label is free, and `restore` brings it back. `agent.forget([block.id])` removes
         it for good. `if_hash` as in `edit`. Needs `admin`."""
-        optional("if_hash", if_hash, ID)
+        check_optional_text("if_hash", if_hash, ID)
         return (await self._commit(delete_block(label, self._editor(by, reason, system), if_hash=if_hash))).block
 
     @operation("write")
@@ -306,8 +307,8 @@ class AgentBlocks:
     async def consents(self, *, pending: bool = True, limit: int = 50) -> tuple[ConsentRequest, ...]:
         """Returns at most `limit` (1 to 1,000) requests for consent on the scope's own blocks, newest first: those that can be
         answered now, or with `pending=False` all that are kept."""
-        flags(pending=pending)
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_flags(pending=pending)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(ListConsents(at=self._parts.clock.now(), pending=pending, limit=limit))
 
     @operation("write")
@@ -380,7 +381,7 @@ class AgentBlocks:
         return f"<AgentBlocks {self._scope}>"
 
     def _editor(self, by: str, reason: str, system: object = False) -> Editor:
-        flags(system=system)
+        check_flags(system=system)
         given = remarks(self._parts.secrets, by, reason)
         timeout = timedelta(seconds=self._parts.consent_timeout)
         return Editor(scope=self._scope, at=self._parts.clock.now(), system=bool(system), timeout=timeout, **given)
@@ -392,7 +393,7 @@ class AgentBlocks:
         return edited
 
     async def _change(self, label: str, settings: BlockSettings, editor: Editor, if_hash: str | None = None) -> Block:
-        optional("if_hash", if_hash, ID)
+        check_optional_text("if_hash", if_hash, ID)
         documents, secrets = self._room.documents, self._parts.secrets
         plan = change_block(label, settings, editor, cache=documents, secrets=secrets, if_hash=if_hash)
         return (await self._commit(plan)).block

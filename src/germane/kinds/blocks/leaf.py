@@ -79,11 +79,13 @@ def simple_schema(schema: Schema, section: str | None) -> tuple[SimpleSchema, st
     """Returns the schema of a section with its name; '' without a section. Raises `InvalidInput`."""
     if isinstance(schema, CompositeSchema):
         if section is None:
-            raise InvalidInput(f"the block has sections, say which: {', '.join(one.name for one in schema.sections)}")
+            raise InvalidInput(
+                f"is one of {', '.join(one.name for one in schema.sections)}", path="section", advice="say which"
+            )
         found = schema.section(section)
         return found.schema, found.name
     if section is not None:
-        raise InvalidInput("the block has no sections", section, advice="leave section {} out")
+        raise InvalidInput("{} isn't there: the block has no sections", section, path="section", advice="leave it out")
     return schema, ""
 
 

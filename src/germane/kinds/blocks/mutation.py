@@ -8,10 +8,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, get_args
 
 from germane.errors import InvalidInput, UnknownName
-from germane.kinds.blocks.field import MAX_COUNTER, checked_flag, checked_name, checked_text
+from germane.kinds.blocks.field import MAX_COUNTER, checked_name, checked_text
 from germane.kinds.blocks.permission import Needs
+from germane.types.checks import check_flag, check_table, check_whole_number
 from germane.types.codec import tagged
 from germane.types.nested_data import bounded
+
+_MAX_POSITION = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,23 +220,21 @@ OPERATIONS: Mapping[str, Needs] = MappingProxyType(
 """What each operation on a block needs, by its name: the mutations, and those on the block itself."""
 
 
-def parse_mutation(value: object) -> Mutation:
-    """Returns a mutation from its JSON, such as `{"op": "set_text", "text": "Hello"}`. Raises `InvalidInput`, which says
-    what is wrong."""
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput("a mutation must be an object such as {'op': 'set_text', 'text': …}, not {}", value)
-    given = dict(value)
+def parse_mutation(value: object, path: str = "mutation") -> Mutation:
+    """Returns a mutation from its JSON, such as `{"op": "set_text", "text": "Hello"}`. Raises `InvalidInput`, in which `path`
+    names the mutation."""
+    given = dict(check_table(path, value, "an object such as {'op': 'set_text', 'text': …}"))
     op = given.pop("op", None)
     if not isinstance(op, str) or op not in MUTATIONS:
-        raise UnknownName("can't be {}", op, path="op", advice=f"it is one of {', '.join(MUTATIONS)}")
+        raise UnknownName("can't be {}", op, path=f"{path}.op", advice=f"it is one of {', '.join(MUTATIONS)}")
     known = {one.name: one for one in fields(MUTATIONS[op])}
     for name in given:
         if name not in known:
-            raise UnknownName(f"{op} has no {{}}", name, advice=f"it has {', '.join(known)}")
+            raise UnknownName("has no {}", name, path=path, advice=f"{op} has {', '.join(known)}")
     for name, one in known.items():
         if name not in given and one.default is MISSING:
-            raise InvalidInput(f"{op} needs {name}")
-    return checked_mutation(MUTATIONS[op](**given))
+            raise InvalidInput(f"needs {name} for {op}", path=path)
+    return checked_mutation(MUTATIONS[op](**given), path)
 
 
 def as_dict(mutation: Mutation) -> dict[str, Any]:
@@ -242,26 +243,28 @@ def as_dict(mutation: Mutation) -> dict[str, Any]:
     return {"op": mutation.op} | {name: value for name, value in given.items() if name != "section" or value is not None}
 
 
-def checked_mutation(mutation: object) -> Mutation:
+def checked_mutation(mutation: object, path: str = "mutation") -> Mutation:
     """Returns a mutation after checking the types of its values. Whether they fit a block is checked when it is applied. Raises
-    `InvalidInput`."""
+    `InvalidInput`, in which `path` names the mutation."""
     if not isinstance(mutation, Mutation):
         raise InvalidInput(
-            f"a mutation must be one of {', '.join(one.__name__ for one in MUTATIONS.values())}, not {{}}", mutation
+            f"must be a {' or '.join(one.__name__ for one in MUTATIONS.values())}, not {{}}", mutation, path=path
         )
     for one in fields(mutation):
-        _CHECKS[one.name](getattr(mutation, one.name), f"{one.name} of {mutation.op}")
+        _CHECKS[one.name](getattr(mutation, one.name), f"{path}.{one.name}")
     return mutation
 
 
 def _position(value: object, where: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise InvalidInput(f"{where} must be a whole number from 0, not {{}}", value)
+    check_whole_number(where, value, 0, _MAX_POSITION)
 
 
 def _step(value: object, where: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not -MAX_COUNTER <= value <= MAX_COUNTER:
-        raise InvalidInput(f"{where} must be a whole number between -2⁵³ and 2⁵³, not {{}}", value)
+    check_whole_number(where, value, -MAX_COUNTER, MAX_COUNTER)
+
+
+def _flag(value: object, where: str) -> None:
+    check_flag(where, value)
 
 
 def _section(value: object, where: str) -> None:
@@ -285,7 +288,7 @@ _CHECKS: Mapping[str, Callable[[object, str], object]] = MappingProxyType(
         "index": _position,
         "to": _position,
         "by": _step,
-        "done": checked_flag,
+        "done": _flag,
     }
 )
 """The check of each value, by its name: a name has one meaning in all mutations."""

@@ -102,7 +102,7 @@ def effective_permission(granted: Permission, own: Permission) -> Permission:
 def checked_permission(value: object, argument: str = "permission") -> Permission:
     """Returns one of the six permissions. Raises `UnknownName`."""
     if not _is_permission(value):
-        raise UnknownName(f"{argument} {{}} doesn't exist", value, advice=f"it is one of {', '.join(PERMISSIONS)}")
+        raise UnknownName("{} doesn't exist", value, path=argument, advice=f"it is one of {', '.join(PERMISSIONS)}")
     return value
 
 

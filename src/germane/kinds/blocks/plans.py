@@ -57,8 +57,9 @@ from germane.kinds.blocks.value import (
     undoable,
 )
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name, refuse_joined
+from germane.types.checks import check_text as string
+from germane.types.checks import check_type
 from germane.types.limits import MEMORY_TEXT
-from germane.types.limits import check_text as string
 from germane.types.nested_data import bounded
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 
@@ -130,7 +131,7 @@ def fitting_schema(type: BlockType, schema: Schema | None) -> Schema:
     if schema is None:
         return LogSchema() if type == "log" else TextSchema()
     if type == "log" and not isinstance(schema, LogSchema):
-        raise InvalidInput(f"a block of type log is a log: its schema can't be {schema.kind}")
+        raise InvalidInput(f"of a block of type log can't be {schema.kind}", path="schema")
     return schema
 
 
@@ -203,24 +204,31 @@ def screened_mutations(
     """Returns checked mutations, with the policy on secrets applied to each of their texts, and the secrets found by kind.
     Raises `InvalidInput`."""
     if not mutations:
-        raise InvalidInput("nothing to do", advice="give at least one mutation")
+        raise InvalidInput("is empty", path="mutations", advice="give at least one mutation")
     if len(mutations) > MAX_MUTATIONS:
-        raise InvalidInput(f"{len(mutations):,} mutations, {MAX_MUTATIONS:,} are allowed", advice="make several edits")
-    parsed = tuple(parse_mutation(one if isinstance(one, dict) else _plain(one)) for one in mutations)
-    given = sum(map(sum, (bounded("a mutation", as_dict(one)) for one in parsed)))
+        raise InvalidInput(
+            f"has {len(mutations):,} entries, {MAX_MUTATIONS:,} are allowed", path="mutations", advice="make several edits"
+        )
+    paths = [f"mutations[{index}]" for index in range(len(mutations))]
+    parsed = tuple(
+        parse_mutation(one if isinstance(one, dict) else _plain(one), path) for one, path in zip(mutations, paths, strict=True)
+    )
+    given = sum(map(sum, (bounded(path, as_dict(one)) for one, path in zip(parsed, paths, strict=True))))
     if given > _MAX_GIVEN:
         raise InvalidInput(
-            f"{given:,} characters and values, {_MAX_GIVEN:,} are allowed in one edit", advice="make several edits"
+            f"has {given:,} characters and values, {_MAX_GIVEN:,} are allowed in one edit",
+            path="mutations",
+            advice="make several edits",
         )
     screen = SecretScreen(policy, "the block")
     screened = []
-    for one in parsed:
+    for one, path in zip(parsed, paths, strict=True):
         plain = as_dict(one)
         text = {key: screen.json(value, label) for key, value in plain.items() if key in ("text", "old", "new")}
         field = str(plain.get("field", label))
         if "value" in plain:
             text["value"] = screen.json(plain["value"], field)
-        screened.append(parse_mutation(plain | text))
+        screened.append(parse_mutation(plain | text, path))
     return tuple(screened), dict(screen.found)
 
 
@@ -236,7 +244,8 @@ def _refuse_reading(block: Block, mutations: Sequence[Mutation]) -> None:
     if looking * len(block.text) > _MAX_READ:
         most = _MAX_READ // len(block.text)
         raise InvalidInput(
-            f"{looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed",
+            f"has {looking:,} replace_text and insert_lines on {len(block.text):,} characters, {most:,} are allowed",
+            path="mutations",
             advice="make several edits, or set the whole text",
         )
 
@@ -257,13 +266,18 @@ def _rebased(block: Block, open: OpenDocument, mutations: Sequence[Mutation], ba
             )
         if isinstance(mutation, SetText):
             if mutation.section in sections:
-                raise InvalidInput("with base, an edit can set a text once", advice="leave out what the last set_text replaces")
+                raise InvalidInput(
+                    "with base may set a text once", path="mutations", advice="leave out what the last set_text replaces"
+                )
             sections.add(mutation.section)
     system = editor.system and block.shared_from is None
     past = open.document.at(base) if sections else None
-    for sets, run in groupby(mutations, lambda one: isinstance(one, SetText)):
+    done = 0
+    for sets, group in groupby(mutations, lambda one: isinstance(one, SetText)):
+        run, first = tuple(group), done
+        done += len(run)
         if not sets or past is None:
-            open.document.apply(*run, at=editor.at, by=editor.name, system=system)
+            open.document.apply(*run, at=editor.at, by=editor.name, system=system, first=first)
             continue
         for one in run:
             assert isinstance(one, SetText)
@@ -335,8 +349,7 @@ def new_entry(
     if not words.strip():
         raise InvalidInput("is blank", path="text", advice="give what is to be kept")
     given: Any = {} if metadata is None else metadata
-    if not isinstance(given, Mapping):
-        raise InvalidInput("must be an object with named values, not {}", given, path="metadata")
+    check_type("metadata", given, Mapping, "an object with named values")
     bounded("metadata", given)
     try:
         given = json.loads(json.dumps(dict(given), allow_nan=False))

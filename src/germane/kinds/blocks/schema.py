@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from germane.errors import InvalidInput, UnknownName
-from germane.kinds.blocks.field import Field, checked_flag, checked_name, checked_text
+from germane.kinds.blocks.field import Field, checked_name, checked_text
+from germane.types.checks import check_flag, check_size, check_table, check_type, check_whole_number
 from germane.types.codec import tagged
-from germane.types.limits import LIST_ITEMS, SECTIONS, check_size
+from germane.types.limits import LIST_ITEMS, SECTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +23,8 @@ class Viewport:
     lines: int
 
     def __post_init__(self) -> None:
-        _check_count(self.start, "start of a viewport", maximum=1_000_000)
-        _check_count(self.lines, "lines of a viewport", maximum=1_000_000)
+        check_whole_number("start", self.start, 1, 1_000_000)
+        check_whole_number("lines", self.lines, 1, 1_000_000)
 
     def as_dict(self) -> dict[str, Any]:
         return {"start": self.start, "lines": self.lines}
@@ -37,8 +38,8 @@ class TextSchema:
     viewport: Viewport | None = None
 
     def __post_init__(self) -> None:
-        if self.viewport is not None and not isinstance(self.viewport, Viewport):
-            raise InvalidInput("must be a Viewport, not {}", self.viewport, path="viewport")
+        if self.viewport is not None:
+            check_type("viewport", self.viewport, Viewport, "a Viewport")
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind} | ({"viewport": self.viewport.as_dict()} if self.viewport else {})
@@ -52,7 +53,7 @@ class MapSchema:
     fields: tuple[Field, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fields", _members(self.fields, Field, "fields of a map"))
+        object.__setattr__(self, "fields", _members(self.fields, Field, "fields"))
 
     def field(self, name: object) -> Field:
         """Returns the field with this name. Raises `UnknownName`."""
@@ -61,7 +62,10 @@ class MapSchema:
             if one.name == found:
                 return one
         raise UnknownName(
-            "the map has no field {}", found, advice=f"its fields are {', '.join(one.name for one in self.fields)}"
+            "{} is no field of the map",
+            found,
+            path="field",
+            advice=f"its fields are {', '.join(one.name for one in self.fields)}",
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,9 +83,9 @@ class ListSchema:
 
     def __post_init__(self) -> None:
         if self.item not in ("text", "object"):
-            raise UnknownName("item of a list can't be {}: it is text or object", self.item)
-        _check_count(self.max_items, "max_items of a list", maximum=LIST_ITEMS.maximum)
-        checked_flag(self.checkboxes, "checkboxes of a list")
+            raise UnknownName("can't be {}", self.item, path="item", advice="it is text or object")
+        check_whole_number("max_items", self.max_items, 1, LIST_ITEMS.maximum)
+        check_flag("checkboxes", self.checkboxes)
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind, "item": self.item, "max_items": self.max_items, "checkboxes": self.checkboxes}
@@ -99,10 +103,10 @@ class LogSchema:
     max_entries: int = LIST_ITEMS.maximum
 
     def __post_init__(self) -> None:
-        _check_count(self.display_limit, "display_limit of a log", maximum=LIST_ITEMS.maximum)
-        _check_count(self.max_entries, "max_entries of a log", maximum=LIST_ITEMS.maximum)
+        check_whole_number("display_limit", self.display_limit, 1, LIST_ITEMS.maximum)
+        check_whole_number("max_entries", self.max_entries, 1, LIST_ITEMS.maximum)
         for flag in ("timestamp", "agent"):
-            checked_flag(getattr(self, flag), f"{flag} of a log")
+            check_flag(flag, getattr(self, flag))
 
     def as_dict(self) -> dict[str, Any]:
         return {"type": self.kind} | {one.name: getattr(self, one.name) for one in fields(self)}
@@ -122,11 +126,11 @@ class BlockSection:
     description: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", checked_name(self.name, "the name of a section"))
+        object.__setattr__(self, "name", checked_name(self.name, "name"))
         if not isinstance(self.schema, SimpleSchema):
-            raise InvalidInput("section {} must be text, a map, a list or a log, not {}", self.name, self.schema)
-        checked_flag(self.read_only, f"read_only of section {self.name!r}")
-        checked_text(self.description, f"the description of section {self.name!r}")
+            raise InvalidInput("must be text, a map, a list or a log, not {}", self.schema, path="schema")
+        check_flag("read_only", self.read_only)
+        checked_text(self.description, "description")
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = {"name": self.name, "schema": self.schema.as_dict()}
@@ -145,7 +149,7 @@ class CompositeSchema:
     sections: tuple[BlockSection, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sections", _members(self.sections, BlockSection, "sections of a composite"))
+        object.__setattr__(self, "sections", _members(self.sections, BlockSection, "sections"))
 
     def section(self, name: object) -> BlockSection:
         """Returns the section with this name. Raises `UnknownName`."""
@@ -154,7 +158,10 @@ class CompositeSchema:
             if one.name == found:
                 return one
         raise UnknownName(
-            "the block has no section {}", found, advice=f"they are {', '.join(one.name for one in self.sections)}"
+            "{} is no section of the block",
+            found,
+            path="section",
+            advice=f"they are {', '.join(one.name for one in self.sections)}",
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -191,71 +198,69 @@ def parse_schema(value: object, argument: str = "schema") -> Schema:
     given = _dict({"type": value} if isinstance(value, str) else value, argument)
     kind = given.pop("type", None)
     if not isinstance(kind, str) or kind not in SCHEMAS:
-        raise UnknownName(f"type of {argument} can't be {{}}", kind, advice=f"it is one of {', '.join(SCHEMAS)}")
+        raise UnknownName("can't be {}", kind, path=f"{argument}.type", advice=f"it is one of {', '.join(SCHEMAS)}")
     if kind == "text" and given.get("viewport") is not None:
-        given["viewport"] = _made(Viewport, _dict(given["viewport"], "viewport"), "viewport")
+        given["viewport"] = _made(Viewport, given["viewport"], f"{argument}.viewport")
     if kind == "map" and "fields" in given:
         given["fields"] = [
-            one if isinstance(one, Field) else _made(Field, _dict(one, "a field"), "a field")
-            for one in _listed(given["fields"], "fields of a map")
+            one if isinstance(one, Field) else _made(Field, one, f"{argument}.fields[{index}]")
+            for index, one in enumerate(_listed(given["fields"], f"{argument}.fields"))
         ]
     if kind == "composite" and "sections" in given:
-        given["sections"] = [_section(one) for one in _listed(given["sections"], "sections of a composite")]
-    made: Schema = _made(SCHEMAS[kind], given, f"a {kind}")
+        given["sections"] = [
+            _section(one, f"{argument}.sections[{index}]")
+            for index, one in enumerate(_listed(given["sections"], f"{argument}.sections"))
+        ]
+    made: Schema = _made(SCHEMAS[kind], given, argument)
     return made
 
 
-def _section(value: object) -> BlockSection:
+def _section(value: object, path: str) -> BlockSection:
     if isinstance(value, BlockSection):
         return value
-    given = _dict(value, "a section")
+    given = _dict(value, path)
     if "schema" in given:
-        given["schema"] = parse_schema(given["schema"], "the schema of a section")
-    made: BlockSection = _made(BlockSection, given, "a section")
+        given["schema"] = parse_schema(given["schema"], f"{path}.schema")
+    made: BlockSection = _made(BlockSection, given, path)
     return made
 
 
-def _made(shape: type[Any], given: dict[str, Any], where: str) -> Any:
+def _made(shape: type[Any], value: object, path: str) -> Any:
     """Makes a value of a class from its fields. Raises `InvalidInput` for a field that it lacks, and for one that is
     missing."""
+    given = _dict(value, path)
     known = {one.name: one for one in fields(shape)}
     for name in given:
         if name not in known:
-            raise UnknownName(f"{where} has no {{}}", name, advice=f"it has {', '.join(known) or 'nothing but its type'}")
+            raise UnknownName("has no {}", name, path=path, advice=f"it has {', '.join(known) or 'nothing but its type'}")
     for name, one in known.items():
         if name not in given and one.default is MISSING:
-            raise InvalidInput(f"{where} needs {name}")
-    return shape(**given)
+            raise InvalidInput(f"needs {name}", path=path)
+    try:
+        return shape(**given)
+    except InvalidInput as error:
+        raise error.within(path) from None
 
 
-def _dict(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise InvalidInput(f"{where} must be an object with named values, not {{}}", value)
-    return dict(value)
+def _dict(value: object, path: str) -> dict[str, Any]:
+    return dict(check_table(path, value, "an object with named values"))
 
 
-def _listed(value: object, where: str) -> Iterable[Any]:
-    if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{where} must be a list, not {{}}", value)
-    check_size(where, len(value), SECTIONS)
-    return value
-
-
-def _members(value: object, shape: type[Any], where: str) -> tuple[Any, ...]:
-    """Returns the fields or sections as a tuple, after checking their type, number and names."""
-    found = tuple(_listed(value, where))
-    if not found:
-        raise InvalidInput(f"{where}: there are none, give at least one")
-    names = set[str]()
-    for one in found:
-        if not isinstance(one, shape):
-            raise InvalidInput(f"{where} must be of type {shape.__name__}, not {{}}", one)
-        if one.name.casefold() in names:
-            raise InvalidInput(f"{where} have the name {{}} twice: names differ in more than case", one.name)
-        names.add(one.name.casefold())
+def _listed(value: object, path: str) -> Sequence[Any]:
+    found: Sequence[Any] = check_type(path, value, (list, tuple), "a list")
+    check_size(path, len(found), SECTIONS)
     return found
 
 
-def _check_count(value: object, where: str, *, maximum: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= maximum:
-        raise InvalidInput(f"{where} must be a whole number from 1 to {maximum:,}, not {{}}", value)
+def _members(value: object, shape: type[Any], path: str) -> tuple[Any, ...]:
+    """Returns the fields or sections as a tuple, after checking their type, number and names."""
+    found = tuple(_listed(value, path))
+    if not found:
+        raise InvalidInput("is empty", path=path, advice="give at least one")
+    names = set[str]()
+    for one in found:
+        check_type(path, one, shape, f"a list of {shape.__name__}")
+        if one.name.casefold() in names:
+            raise InvalidInput("has the name {} twice", one.name, path=path, advice="let names differ in more than case")
+        names.add(one.name.casefold())
+    return found

@@ -15,12 +15,13 @@ from hashlib import sha256
 from json import dumps
 from typing import Any, Literal, get_args
 
-from germane.errors import InvalidInput, quoted
+from germane.errors import quoted
 from germane.kinds.blocks.permission import SHOWN_PERMISSIONS, Permission
 from germane.kinds.blocks.schema import Schema, undescribed
 from germane.text.normal import content_hash
 from germane.types.candidate import BlockText
 from germane.types.candidate import BlockType as BlockType
+from germane.types.checks import check_one_of
 
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 DEFAULT_LIMIT = 5_000
@@ -72,10 +73,7 @@ class Block:
 
 def block_type(value: object) -> BlockType:
     """Returns a block's type by its name. Raises `InvalidInput`."""
-    for known in BLOCK_TYPES:
-        if value == known:
-            return known
-    raise InvalidInput(f"must be one of {', '.join(BLOCK_TYPES)}, not {{}}", value, path="type")
+    return check_one_of("type", value, BLOCK_TYPES)
 
 
 def content_hash_of(text: str) -> str:

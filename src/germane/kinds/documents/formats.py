@@ -9,8 +9,8 @@ from typing import Literal
 
 from germane.errors import InvalidInput
 from germane.kinds.documents.value import MAX_CHARACTERS, DocumentPassage, Line, Piece, blank_separated, join_pieces, lines
+from germane.types.checks import check_text as string
 from germane.types.limits import NAME
-from germane.types.limits import check_text as string
 
 RULES_VERSION = 1
 """Rises with every change of the rules, so that documents that were divided by older ones are divided anew."""
@@ -95,7 +95,7 @@ def format_of(media_type: object) -> MediaFormat:
     """Returns the format of a media type, or of a format's own name. Raises `InvalidInput`."""
     given = string("media_type", media_type, NAME).partition(";")[0].strip().lower()
     if given not in _NAMES:
-        raise InvalidInput(f"media_type {{}} is none of {', '.join(MEDIA_TYPES.values())}", media_type)
+        raise InvalidInput(f"{{}} is none of {', '.join(MEDIA_TYPES.values())}", media_type, path="media_type")
     return _NAMES[given]
 
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from germane.api.arguments import flags, optional, remarks
+from germane.api.arguments import remarks
 from germane.api.contents import check_page
 from germane.api.verbs.ingest import GivenDocument, Ingesting
 from germane.api.wiring import Parts
@@ -26,8 +26,9 @@ from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
+from germane.types.checks import check_flags, check_one_of, check_optional_text, check_type
+from germane.types.checks import check_text as string
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
-from germane.types.limits import check_text as string
 from germane.types.operation import operation
 from germane.types.scope import Scope
 
@@ -76,19 +77,23 @@ class AgentDocuments:
         application/pdf (default: by name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores
         nothing and returns what would be done. `progress` is called with hundredths done and 100. Secrets are treated as in
         messages. Raises `InvalidInput` for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
-        flags(agent_wide=agent_wide, dry_run=dry_run)
+        check_flags(agent_wide=agent_wide, dry_run=dry_run)
         if sum(one is not None for one in (path, text, data)) != 1:
-            raise InvalidInput("give either a path, or a text or data with its source")
-        optional("title", title, LABEL)
-        optional("media_type", media_type, NAME)
+            raise InvalidInput("is needed, or else a text or data with its source", path="path")
+        check_optional_text("title", title, LABEL)
+        check_optional_text("media_type", media_type, NAME)
         if path is None:
             if source is None:
                 raise InvalidInput("must name the text or the data: it is found and replaced by it", path="source")
             if text is not None:
                 data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
-            if not isinstance(data, bytes):
-                raise InvalidInput(f"must be bytes, not {type(data).__name__}", path="data")
-            given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
+            given = GivenDocument(
+                data=check_type("data", data, bytes, "bytes"),
+                source=source,
+                title=title or source,
+                name=source,
+                sensitivity=_level(sensitivity),
+            )
             given = replace(given, media_type=media_type)
             return await self._ingest(given, agent_wide, dry_run, progress)
         file = _path("path", path)
@@ -126,7 +131,7 @@ class AgentDocuments:
         installed packages are left out. A document's title is its path below the folder; its source is its whole path, or that
         path behind `source/`. `progress` is called with bytes. A file that can't be ingested is skipped, with the reason.
         Raises `InvalidInput` where the folder can't be read or holds too many files."""
-        flags(agent_wide=agent_wide, dry_run=dry_run)
+        check_flags(agent_wide=agent_wide, dry_run=dry_run)
         level, root = _level(sensitivity), _path("folder", folder)
         if not await asyncio.to_thread(os.path.isdir, root):
             raise InvalidInput("{} is no folder", str(root), advice="use ingest for a file")
@@ -182,7 +187,7 @@ class AgentDocuments:
     ) -> Receipt:
         """Removes a document with all its passages, as `agent.forget` removes messages. `agent_wide` removes that of all users.
         Raises `NotFound`, and `InvalidInput` for a user's scope that names a document of all users without `agent_wide`."""
-        flags(agent_wide=agent_wide, dry_run=dry_run)
+        check_flags(agent_wide=agent_wide, dry_run=dry_run)
         remark = remarks(self._parts.secrets, by, reason)
         scope = self._owner(agent_wide)
         document = await AgentDocuments(self._parts, scope).get(source)
@@ -245,10 +250,7 @@ class AgentDocuments:
 
 
 def _level(sensitivity: object) -> Sensitivity:
-    for level in _SENSITIVITIES:
-        if sensitivity == level:
-            return level
-    raise InvalidInput(f"sensitivity {{}} is none of {', '.join(_SENSITIVITIES)}", sensitivity)
+    return check_one_of("sensitivity", sensitivity, _SENSITIVITIES)
 
 
 def _path(name: str, given: object) -> Path:

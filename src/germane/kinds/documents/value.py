@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT
+from germane.types.checks import check_text as string
 from germane.types.limits import DOCUMENT_SOURCE
-from germane.types.limits import check_text as string
 from germane.types.scope import Scope
 
 _PREFIX = f"{DOCUMENT}:"

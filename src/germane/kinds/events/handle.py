@@ -10,7 +10,7 @@ from datetime import datetime
 from inspect import isawaitable
 from typing import Any
 
-from germane.api.arguments import flags, normalise_filters, number, optional
+from germane.api.arguments import normalise_filters
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
 from germane.api.workers.threads import by_turns
@@ -24,7 +24,8 @@ from germane.kinds.events.value import Event, EventPage, NewEvent
 from germane.kinds.messages.handle import origin_of
 from germane.kinds.messages.plans import Origin
 from germane.types.candidate import LONG_TEXT, SENSITIVITIES, Sensitivity
-from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE, check_entries, check_size
+from germane.types.checks import check_entries, check_flags, check_optional_text, check_size, check_type, check_whole_number
+from germane.types.limits import CHARACTERS, EVENT_TYPE, EVENTS, ID, NAMES, PAGE
 from germane.types.nested_data import Extent, bounded
 from germane.types.operation import operation
 from germane.types.query import Filters
@@ -125,7 +126,7 @@ class AgentEvents:
         `types`, of one `task`; its `cursor` asks for the next page. Messages aren't among them.
         Without `whole`, long texts are cut to their beginning. Raises `InvalidInput`."""
         check_page(limit, cursor)
-        flags(whole=whole)
+        check_flags(whole=whole)
         chosen = _filters(session, types, task, since, until)
         wanted = normalise_filters(chosen, self._store.scope.zone) or chosen
         page = await self._store.ask(ListEvents(wanted, limit=limit, cursor=cursor, whole=whole, typed=True))
@@ -138,8 +139,8 @@ class AgentEvents:
         """Returns the events of the `sessions` latest sessions (or of one `session`) that are worth knowing later, at most
         `limit` of each: decisions, errors and what they were resolved with, changes, outcomes, the last message. The latest
         session comes first, and each one's events oldest first. Long texts are cut. Raises `InvalidInput`."""
-        number("sessions", sessions, minimum=1, maximum=_MAX_SESSIONS)
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("sessions", sessions, low=1, high=_MAX_SESSIONS)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(LatestHighlights(sessions, limit=limit, filters=_filters(session, None, task, None, None)))
 
 
@@ -227,8 +228,7 @@ def _fitting(events: Sequence[Event | None]) -> int:
 def _new(one: NewEvent | Mapping[str, Any], index: int) -> NewEvent:
     if isinstance(one, NewEvent):
         return one
-    if not isinstance(one, Mapping):
-        raise InvalidInput(f"must be a NewEvent or a dict, not {type(one).__name__}", path=f"events[{index}]")
+    check_type(f"events[{index}]", one, Mapping, "a NewEvent or a dict")
     known = {field.name for field in fields(NewEvent)}
     if strangers := sorted(str(name)[:40] for name in one if name not in known):
         raise InvalidInput(
@@ -245,8 +245,8 @@ def _new(one: NewEvent | Mapping[str, Any], index: int) -> NewEvent:
 def _filters(
     session: str | None, types: Sequence[str] | None, task: str | None, since: datetime | None, until: datetime | None
 ) -> Filters:
-    optional("session", session, ID)
-    optional("task", task, ID)
+    check_optional_text("session", session, ID)
+    check_optional_text("task", task, ID)
     chosen = None if types is None else check_entries("types", types, NAMES, EVENT_TYPE)
     return Filters(session=session, event_types=chosen, task=task, since=since, until=until, sensitivities=SENSITIVITIES)
 

@@ -11,7 +11,8 @@ from germane.kinds.messages.plans import Origin
 from germane.kinds.messages.prepared import SecretNote, clean, slim
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Provenance
-from germane.types.limits import MESSAGE_TEXT, check_size
+from germane.types.checks import check_size
+from germane.types.limits import MESSAGE_TEXT
 
 
 def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int = 0) -> Event:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
+from germane.types.checks import check_moment, check_one_of, check_text, check_type
 from germane.types.codec import Hash
-from germane.types.limits import EVENT_TYPE, ID, NAME, check_text
+from germane.types.limits import EVENT_TYPE, ID, NAME
 
 DOCUMENT = "document"
 """The type of the events that are a document's passages. The session of a document has a name that begins with it and a
@@ -224,26 +225,25 @@ class NewEvent:
                 "is empty", path="type", advice="say what happened in a word, such as file_read, shell_exec, error or decision"
             )
         if self.type in MESSAGE_TYPES:
-            raise InvalidInput("type {} is a message's", self.type, advice="record messages with agent.record")
+            raise InvalidInput("{} is a message's", self.type, path="type", advice="record messages with agent.record")
         if self.type == DOCUMENT:
             raise InvalidInput(
-                "type {} is that of a document's passages", self.type, advice="store documents with agent.documents.ingest"
+                "{} is that of a document's passages",
+                self.type,
+                path="type",
+                advice="store documents with agent.documents.ingest",
             )
-        if not isinstance(self.content, str | Mapping | None):
-            raise InvalidInput(f"must be a string or a dict, not {type(self.content).__name__}", path="content")
+        if self.content is not None:
+            check_type("content", self.content, (str, Mapping), "a string or a dict")
         check_text("outcome", self.outcome, NAME)
         if self.task is not None:
             check_text("task", self.task, ID)
         if self.id is not None and not check_text("id", self.id, ID):
             raise InvalidInput("is empty", path="id", advice="leave it out, or give one")
-        if not isinstance(self.at, datetime | None):
-            raise InvalidInput(f"must be a datetime, not {type(self.at).__name__}", path="at")
-        if self.sensitivity not in get_args(Sensitivity):
-            raise InvalidInput(
-                f"must be one of {', '.join(get_args(Sensitivity))}, not {{}}", self.sensitivity, path="sensitivity"
-            )
-        if not isinstance(self.metadata, Mapping):
-            raise InvalidInput(f"must be a dict, not {type(self.metadata).__name__}", path="metadata")
+        if self.at is not None:
+            check_moment("at", self.at)
+        check_one_of("sensitivity", self.sensitivity, get_args(Sensitivity))
+        check_type("metadata", self.metadata, Mapping, "a dict")
 
 
 # The content hash, by which an event is recognised when it comes again.

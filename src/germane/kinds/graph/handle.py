@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from germane.api.arguments import flags, normalise_filters, number, optional, remarks
+from germane.api.arguments import normalise_filters, remarks
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.graph.aliases import MAX_NAME, SHORT, name_key
@@ -28,7 +28,7 @@ from germane.kinds.graph.reads import (
 from germane.kinds.graph.statement import MAX_ALIASES, MAX_PROPERTIES, EntityStatement
 from germane.kinds.graph.traversal import MAX_DEPTH
 from germane.kinds.graph.value import ENTITY_TYPES, Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
-from germane.kinds.memories.fields import ends_after, json_value, label, moment, share
+from germane.kinds.memories.fields import ends_after, json_value, label, moment
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
@@ -36,7 +36,17 @@ from germane.text.normal import fold
 from germane.text.secrets.detection import SecretScreen
 from germane.text.terms import analyse
 from germane.types.candidate import SENSITIVITIES, Sensitivity
-from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG, check_entries, check_text
+from germane.types.checks import (
+    check_entries,
+    check_flags,
+    check_number,
+    check_one_of,
+    check_optional_text,
+    check_text,
+    check_type,
+    check_whole_number,
+)
+from germane.types.limits import CURSOR, ID, IDS, NAME, NAMES, PAGE, QUERY, REMARK, TAG
 from germane.types.operation import operation
 from germane.types.plan import uuid7
 from germane.types.query import EVERY_SENSITIVITY, Filters
@@ -74,7 +84,7 @@ class AgentGraph:
         until it is forgotten. Raises `Conflict` where several have the names."""
         other = check_entries("aliases", aliases, replace(NAMES, maximum=MAX_ALIASES), NAME)
         screen = self._screen("the entity")
-        names = tuple(dict.fromkeys(screen.text(_name("a name", one))[:MAX_NAME] for one in (name, *other)))
+        names = tuple(dict.fromkeys(screen.text(_name("name", one))[:MAX_NAME] for one in (name, *other)))
         said = EntityStatement(names=names, properties=screen.json(_properties(properties)), sensitivity=_level(sensitivity))
         plan = add_entity(_type(type), said, user=self._scope.user, at=self._now())
         return await self._store.commit(plan)
@@ -104,16 +114,19 @@ class AgentGraph:
         filters: Filters | None = None,
     ) -> EntityPage:
         """Returns a page of entities by name: those whose name begins with `prefix`."""
-        optional("cursor", cursor, CURSOR)
+        check_optional_text("cursor", cursor, CURSOR)
         given = normalise_filters(filters, self._scope.zone) or EVERY_SENSITIVITY
         chosen = None if type is None else _type(type)
-        key, number_of = name_key(check_text("prefix", prefix, NAME)), number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        key, number_of = (
+            name_key(check_text("prefix", prefix, NAME)),
+            check_whole_number("limit", limit, low=1, high=PAGE.maximum),
+        )
         return await self._store.ask(ListEntities(given, prefix=key, type=chosen, limit=number_of, cursor=cursor))
 
     @operation("read")
     async def salient(self, limit: int = 10, *, at: datetime | str | None = None) -> tuple[Entity, ...]:
         """Returns the entities that matter most at a time (default: now): often mentioned, and lately."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         return await self._store.ask(SalientEntities(count, at=self._time("at", at) or self._now(), filters=EVERY_SENSITIVITY))
 
     @operation("write")
@@ -134,18 +147,18 @@ class AgentGraph:
         """Stores how one entity stands to another, from `valid_from` (default: now) until `valid_to`, and returns it. A
         relation that says the same of the same time is the same one. `exclusive`: the source has one target of this type at a
         time, so that what held before ends. Raises `NotFound`."""
-        flags(exclusive=exclusive)
+        check_flags(exclusive=exclusive)
         now = self._now()
         begins, ends = self._time("valid_from", valid_from) or now, self._time("valid_to", valid_to)
         ends_after(begins, given=valid_from is not None, valid_to=ends)
         relation = Relation(
             id=uuid7(int(now.timestamp() * 1000)),
-            source=await self._id(source),
+            source=await self._id("source", source),
             type=_type(type),
-            target=await self._id(target),
+            target=await self._id("target", target),
             user=self._scope.user,
-            weight=share("weight", weight),
-            confidence=share("confidence", confidence),
+            weight=check_number("weight", weight, 0, 1),
+            confidence=check_number("confidence", confidence, 0, 1),
             properties=self._screen("the relation").json(_properties(properties)),
             valid_from=begins,
             valid_to=ends,
@@ -164,14 +177,16 @@ class AgentGraph:
     async def relations(self, entity: str, *, at: datetime | str | None = None, limit: int = 100) -> tuple[Relation, ...]:
         """Returns the relations of an entity in both directions, the heaviest first; those that hold `at` a time where it is
         given, else all. Raises `NotFound`."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.ask(RelationsOf(await self._id(entity), at=self._time("at", at), limit=count))
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+        return await self._store.ask(RelationsOf(await self._id("entity", entity), at=self._time("at", at), limit=count))
 
     @operation("read")
     async def mentions(self, entity: str, *, limit: int = 100, before: datetime | str | None = None) -> tuple[str, ...]:
         """Returns the ids of the messages and memories that mention an entity, the latest first. Raises `NotFound`."""
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.ask(MentionsOf(await self._id(entity), limit=count, before=self._time("before", before)))
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+        return await self._store.ask(
+            MentionsOf(await self._id("entity", entity), limit=count, before=self._time("before", before))
+        )
 
     @operation("read")
     async def traverse(
@@ -180,17 +195,17 @@ class AgentGraph:
         """Returns what is within `depth` steps (0 to 10) of an entity: breadth first, in both directions, of each entity at
         most `fan_out` relations, the heaviest first, and at most `limit` relations in all. `at` leaves out what doesn't hold
         then. Raises `NotFound`."""
-        number("depth", depth, maximum=MAX_DEPTH)
-        number("fan_out", fan_out, minimum=1, maximum=_FAN_OUT)
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("depth", depth, high=MAX_DEPTH)
+        check_whole_number("fan_out", fan_out, low=1, high=_FAN_OUT)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         bounds: dict[str, Any] = {"depth": depth, "fan_out": fan_out, "limit": limit, "at": self._time("at", at)}
-        return await self._store.ask(WalkFrom([await self._id(start)], filters=EVERY_SENSITIVITY, **bounds))
+        return await self._store.ask(WalkFrom([await self._id("start", start)], filters=EVERY_SENSITIVITY, **bounds))
 
     @operation("read")
     async def path(self, start: str, goal: str, *, at: datetime | str | None = None) -> tuple[Step, ...] | None:
         """Returns a shortest path between two entities, of at most 10 relations in either direction; () where both are one,
         None where there is none. Raises `NotFound`."""
-        ends = await self._id(start), await self._id(goal)
+        ends = await self._id("start", start), await self._id("goal", goal)
         return await self._store.ask(ShortestPath(*ends, at=self._time("at", at), filters=EVERY_SENSITIVITY))
 
     @operation("read")
@@ -199,15 +214,15 @@ class AgentGraph:
     ) -> tuple[Relation, ...]:
         """Returns the causal chain from an entity: relations of these types followed from source to target, or `backwards`, the
         nearest first. Raises `NotFound`."""
-        flags(backwards=backwards)
-        wanted, count = check_entries("types", types, NAMES, TAG), number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        return await self._store.ask(CausalChain(await self._id(start), wanted, backwards=backwards, limit=count))
+        check_flags(backwards=backwards)
+        wanted, count = check_entries("types", types, NAMES, TAG), check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+        return await self._store.ask(CausalChain(await self._id("start", start), wanted, backwards=backwards, limit=count))
 
     @operation("write")
     async def merge(self, kept: str, gone: str) -> Entity:
         """Makes one entity of two: names, mentions and relations of `gone` go to `kept`, which is returned. Raises
         `NotFound`."""
-        one, other = await self._id(kept), await self._id(gone)
+        one, other = await self._id("kept", kept), await self._id("gone", gone)
         await self._store.commit(merge_two(one, other))
         self._parts.engine.forget(self._scope)
         return await self.get(one)
@@ -215,7 +230,7 @@ class AgentGraph:
     @operation("write")
     async def forget(self, ids: Sequence[str], *, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
         """Forgets entities with their relations, relations, and patterns, by id, and returns the receipt of `Agent.forget`."""
-        flags(dry_run=dry_run)
+        check_flags(dry_run=dry_run)
         wanted = check_entries("ids", (ids,) if isinstance(ids, str) else ids, IDS, ID)
         given = remarks(self._parts.secrets, by, reason)
         receipt = await self._store.commit(forget(ids=wanted, scope=self._scope, at=self._now(), dry_run=dry_run, **given))
@@ -229,9 +244,9 @@ class AgentGraph:
     def __repr__(self) -> str:
         return f"<AgentGraph {self._scope}>"
 
-    async def _id(self, entity: str) -> str:
+    async def _id(self, path: str, entity: str) -> str:
         """Returns the id of an entity that is named by its id or by a name."""
-        named = check_text("an entity", entity, ID)
+        named = check_text(path, entity, ID)
         if found := await self._store.ask(SeenEntities([named])):
             return found[0].id
         same = await self._named(named, None, limit=_MAX_SAME)
@@ -240,7 +255,10 @@ class AgentGraph:
         if len(same) > 1:
             those = ", ".join(f"{one.id} ({one.type})" for one in same)
             raise InvalidInput(
-                f"{len(same)} entities have the name {{}}", entity, advice=f"give the id of one of them: {those}"
+                f"{{}} is the name of {len(same)} entities",
+                entity,
+                path=path,
+                advice=f"give the id of one of them: {those}",
             )
         return same[0].id
 
@@ -284,7 +302,7 @@ class Patterns:
     ) -> Pattern:
         """Stores an action and when it applies, and returns the pattern; learning the same again returns the one that is there.
         `keywords` are words of requests, `intent` is fix, explain, question, action or other."""
-        optional("intent", intent, TAG)
+        check_optional_text("intent", intent, TAG)
         screen = SecretScreen(self._parts.secrets, "the pattern")
         if not (said := screen.text(check_text("action", action, REMARK)).strip()):
             raise InvalidInput("is empty", path="action", advice="say what to do")
@@ -308,10 +326,10 @@ class Patterns:
         self, query: str = "", *, intent: str | None = None, entity_types: Iterable[str] = (), limit: int = 20
     ) -> tuple[Pattern, ...]:
         """Returns the patterns that apply to a request: all that a pattern says must match. The best success rate first."""
-        optional("intent", intent, TAG)
+        check_optional_text("intent", intent, TAG)
         asked = fold(check_text("query", query, QUERY))
         words = tuple(dict.fromkeys((*asked.split(), *analyse(asked))))[: NAMES.maximum]
-        count = number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        count = check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         types = check_entries("entity_types", entity_types, NAMES, TAG)
         return await self._store.ask(
             MatchingPatterns(words, intent=intent, entity_types=types, filters=EVERY_SENSITIVITY, limit=count)
@@ -320,7 +338,7 @@ class Patterns:
     @operation("write")
     async def apply_result(self, id: str, succeeded: bool) -> Pattern:
         """Counts that a pattern was tried, and whether it worked; returns the pattern. Raises `NotFound`."""
-        flags(succeeded=succeeded)
+        check_flags(succeeded=succeeded)
         plan = apply_pattern(check_text("id", id, ID), succeeded=succeeded, at=self._parts.clock.now())
         return await self._store.commit(plan)
 
@@ -331,7 +349,7 @@ class Patterns:
 def _name(what: str, value: str) -> str:
     name = label(what, value, max_length=MAX_NAME)
     if not name_key(name):
-        raise InvalidInput(f"{what} has no character that can be looked up")
+        raise InvalidInput("has no character that can be looked up", path=what)
     return name
 
 
@@ -342,15 +360,12 @@ def _type(value: str) -> str:
 def _properties(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"must be a mapping, not {type(value).__name__}", path="properties")
+    check_type("properties", value, Mapping, "a mapping")
     if len(value) > MAX_PROPERTIES:
         raise InvalidInput(f"has {len(value):,} entries, {MAX_PROPERTIES} are allowed", path="properties")
-    found: Mapping[str, Any] = json_value("properties", {label("a property", name): one for name, one in value.items()})
+    found: Mapping[str, Any] = json_value("properties", {label("properties", name): one for name, one in value.items()})
     return found
 
 
 def _level(value: Sensitivity) -> Sensitivity:
-    if value not in SENSITIVITIES or not isinstance(value, str):
-        raise InvalidInput(f"must be one of {', '.join(SENSITIVITIES)}, not {{}}", value, path="sensitivity")
-    return value
+    return check_one_of("sensitivity", value, SENSITIVITIES)

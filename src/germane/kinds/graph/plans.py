@@ -80,7 +80,7 @@ def merge_two(kept: str, gone: str) -> Plan[None]:
     """Merges two entities of the scope's own. Raises `NotFound`, and `InvalidInput` where both are one."""
     yield from _own(kept, gone)
     if kept == gone:
-        raise InvalidInput("kept and gone are the same entity", advice="name two")
+        raise InvalidInput("is the same entity as kept", path="gone", advice="name two")
     return Decision((MergeEntities(kept, gone),), None)
 
 

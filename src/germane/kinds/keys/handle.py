@@ -13,7 +13,8 @@ from germane.kinds.keys.reads import ListKeys
 from germane.kinds.keys.value import Grant, Key, NewKey, Right, key_id
 from germane.kinds.keys.verifier import Verifier
 from germane.stores.contract import UnscopedStore
-from germane.types.limits import ID, check_text
+from germane.types.checks import check_text
+from germane.types.limits import ID
 from germane.types.scope import Scope
 
 _MAX_PATIENCE = 86_400.0

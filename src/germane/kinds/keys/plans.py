@@ -12,7 +12,8 @@ from germane.errors import InvalidInput, NotFound
 from germane.kinds.keys.reads import AddKey, ChangeKey, KeyById
 from germane.kinds.keys.value import RIGHTS, Key, NewKey, Right, StoredKey, key_id, make_token, parse_token
 from germane.kinds.memories.fields import label
-from germane.types.limits import AGENTS, NAMES, check_size
+from germane.types.checks import check_size, check_some_of, check_type
+from germane.types.limits import AGENTS, NAMES
 from germane.types.plan import StoreChange, StoreDecision, StorePlan, read
 from germane.types.scope import Scope
 
@@ -92,10 +93,11 @@ def _inheriting(key: Key, old: Key, request: KeyRequest) -> Key:
 
 def _agents(given: Iterable[str]) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidInput(f"agents must be a list of names, not {type(given).__name__}")
+        raise InvalidInput(f"must be a list of names, not {type(given).__name__}", path="agents")
     agents = tuple(islice(given, AGENTS.maximum + 1))
     if not 1 <= len(agents) <= AGENTS.maximum:
-        raise InvalidInput(f"agents must be 1 to {AGENTS.maximum} names, not {len(agents)} (left out: every agent)")
+        problem = f"must be 1 to {AGENTS.maximum} names, not {len(agents)}"
+        raise InvalidInput(problem, path="agents", advice="leave it out for every agent")
     return tuple(dict.fromkeys(Scope(agent=agent).agent for agent in agents))
 
 
@@ -104,23 +106,22 @@ def _rights(given: Iterable[str]) -> tuple[Right, ...]:
         raise InvalidInput(f"must be a list of names, not {type(given).__name__}", path="rights")
     named = tuple(islice(given, NAMES.maximum + 1))
     check_size("rights", len(named), NAMES, at_least=True)
-    for name in named:
-        if name not in RIGHTS:
-            raise InvalidInput(f"must be of {', '.join(RIGHTS)}, not {{}}", name, path="rights")
+    check_some_of("rights", named, RIGHTS)
     if not named:
         raise InvalidInput("is empty", path="rights", advice=f"name some of {', '.join(RIGHTS)}")
     return tuple(right for right in RIGHTS if right in cast("tuple[Right, ...]", named))
 
 
 def _after(at: datetime, name: str, duration: timedelta, *, minimum: timedelta = timedelta(seconds=1)) -> datetime:
-    if not isinstance(duration, timedelta):
-        raise InvalidInput(f"must be a timedelta, not {type(duration).__name__}", path=name)
+    check_type(name, duration, timedelta, "a timedelta")
     if duration < minimum:
         raise InvalidInput(f"must be at least {minimum.seconds} s, not {duration.total_seconds():g} s", path=name)
     try:
         return at + duration
     except OverflowError:
-        raise InvalidInput(f"{name} of {duration.days:,} days ends after the year 9999", advice="give a shorter one") from None
+        raise InvalidInput(
+            f"of {duration.days:,} days ends after the year 9999", path=name, advice="give a shorter one"
+        ) from None
 
 
 # A revoked key stays in the list.

@@ -21,20 +21,8 @@ from germane.kinds.memories.value import KINDS, Content, Fact
 from germane.text.normal import normalised
 from germane.text.secrets.detection import SecretScreen, find_secrets
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
-from germane.types.limits import (
-    FIELD_VALUES,
-    ID,
-    LABEL,
-    MEMORY_TEXT,
-    NAME,
-    NAMES,
-    REFERENCES,
-    TAG,
-    check_entries,
-    check_size,
-    check_text,
-    check_unicode,
-)
+from germane.types.checks import check_entries, check_one_of, check_size, check_text, check_type, check_unicode
+from germane.types.limits import FIELD_VALUES, ID, LABEL, MEMORY_TEXT, NAME, NAMES, REFERENCES, TAG
 from germane.types.nested_data import bounded
 
 # Checks of single values: texts, labels, tags, times, JSON, provenance. The graph, keys and exports use them too.
@@ -49,27 +37,24 @@ SOURCE_KINDS = get_args(SourceKind)
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
     """Returns a text unchanged. It must not be blank, unless `empty`."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
-    if not empty and not value.strip():
+    text = check_text(name, value, MEMORY_TEXT)
+    if not empty and not text.strip():
         raise InvalidInput("is empty", path=name, advice="give it some text")
-    check_size(name, len(value), MEMORY_TEXT)
-    return check_unicode(name, value)
+    return text
 
 
 def label(name: str, value: object, *, max_length: int = _MAX_LABEL) -> str:
     """Returns a short name, such as a fact's key or a tag, in NFC, stripped and with single blanks. Case is kept."""
-    if not isinstance(value, str):
-        raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
+    given = check_type(name, value, str, "a string")
     # before any work; blanks and combining accents make a label longer than its normal form
-    if len(value) > _MAX_DENORMAL * max_length:
-        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(value):,}", path=name)
-    value = " ".join(normalised(check_unicode(name, value)).split())
-    if not 1 <= len(value) <= max_length:
-        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(value)}", path=name)
-    if any(unicodedata.category(char) == "Cc" for char in value):
+    if len(given) > _MAX_DENORMAL * max_length:
+        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(given):,}", path=name)
+    found = " ".join(normalised(check_unicode(name, given)).split())
+    if not 1 <= len(found) <= max_length:
+        raise InvalidInput(f"must have 1 to {max_length} characters, not {len(found)}", path=name)
+    if any(unicodedata.category(char) == "Cc" for char in found):
         raise InvalidInput("must not hold control characters", path=name)
-    return value
+    return found
 
 
 def tag_names(value: object) -> tuple[str, ...]:
@@ -90,16 +75,7 @@ def moment(name: str, value: object, zone: str) -> datetime:
             raise InvalidInput(
                 "isn't a time", path=name, advice="give a datetime or ISO 8601 such as 2024-05-08T14:30+02:00"
             ) from error
-    if not isinstance(value, datetime):
-        raise InvalidInput(f"must be a datetime or an ISO 8601 string, not {type(value).__name__}", path=name)
-    return aware(value, zone, name)
-
-
-def share(name: str, value: object) -> float:
-    """Returns a number in [0, 1]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput("must be a number from 0 to 1, not {}", value, path=name)
-    return float(value)
+    return aware(check_type(name, value, datetime, "a datetime or an ISO 8601 string"), zone, name)
 
 
 def ends_after(beginning: datetime, *, given: bool, **ends: datetime | None) -> None:
@@ -107,13 +83,7 @@ def ends_after(beginning: datetime, *, given: bool, **ends: datetime | None) -> 
     for name, end in ends.items():
         if end is not None and end <= beginning:
             since = "" if given else ": give valid_from too, where it held before"
-            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {beginning.isoformat()}{since}")
-
-
-def flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InvalidInput(f"must be True or False, not {type(value).__name__}", path=name)
-    return value
+            raise InvalidInput(f"{end.isoformat()} is not after the beginning, {beginning.isoformat()}{since}", path=name)
 
 
 def json_value(name: str, value: object) -> Any:
@@ -136,17 +106,12 @@ def json_value(name: str, value: object) -> Any:
 
 def check_provenance(given: object) -> Provenance:
     """Returns the provenance with its references as a tuple and its metadata as it comes back from JSON."""
-    if not isinstance(given, Provenance):
-        raise InvalidInput(f"must be a Provenance, not {type(given).__name__}", path="provenance")
-    if given.source_kind not in SOURCE_KINDS:
-        raise InvalidInput(
-            f"must be one of {', '.join(SOURCE_KINDS)}, not {{}}", given.source_kind, path="provenance.source_kind"
-        )
+    given = check_type("provenance", given, Provenance, "a Provenance")
+    check_one_of("provenance.source_kind", given.source_kind, SOURCE_KINDS)
     for name, limit in (("channel", NAME), ("session", ID), ("message_id", ID), ("tool_call_id", ID)):
         if (value := getattr(given, name)) is not None:
             check_text(f"provenance.{name}", value, limit)
-    if not isinstance(given.metadata, Mapping):
-        raise InvalidInput(f"must be a dict, not {type(given.metadata).__name__}", path="provenance.metadata")
+    check_type("provenance.metadata", given.metadata, Mapping, "a dict")
     metadata = json_value("provenance.metadata", dict(given.metadata)) if given.metadata else {}
     return replace(given, refs=check_entries("provenance.refs", given.refs, REFERENCES, ID), metadata=metadata)
 
@@ -193,7 +158,7 @@ def compose(text: str | None = None, *, kind: str = "note", given: Mapping[str, 
     given = dict(given)
     if text is not None:
         if main in given:
-            raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(kind)} is")
+            raise InvalidInput(f"is given twice: it is what the text of {a_kind(kind)} is", path=main)
         given[main] = words(main, text)
     if strangers := sorted(set(given) - set(allowed)):
         raise InvalidInput(

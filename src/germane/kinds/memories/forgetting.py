@@ -14,6 +14,7 @@ from germane.kinds.memories.reads import ForgetOwner, LeftOf, Select
 from germane.kinds.memories.upkeep import AUDIT_KINDS, AuditFinding, AuditKind
 from germane.kinds.memories.value import Memory, Receipt
 from germane.text.secrets.detection import find_secrets
+from germane.types.checks import check_one_of, check_type
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
@@ -58,15 +59,13 @@ def forget(
         raise InvalidInput(
             "what to forget? Give ids, key, tag, session, source_kind, channel or user, or everything=True for all here"
         )
-    if source_kind is not None and source_kind not in SOURCE_KINDS:
-        raise InvalidInput(f"source_kind {{}} is none of {', '.join(SOURCE_KINDS)}", source_kind)
+    if source_kind is not None:
+        check_one_of("source_kind", source_kind, SOURCE_KINDS)
     for name, value in (named | {"by": by or "-", "reason": reason or "-"}).items():
-        if value is not None and not isinstance(value, str):
-            raise InvalidInput(f"must be a string, not {type(value).__name__}", path=name)
-        if value is not None and not value.strip():
+        if value is not None and not check_type(name, value, str, "a string").strip():
             raise InvalidInput("is blank", path=name, advice="give one, or leave it out")
     if everything and (ids is not None or any(value is not None for name, value in named.items() if name != "user")):
-        raise InvalidInput("everything=True goes with no other criterion but user", advice="leave one of them out")
+        raise InvalidInput("goes with no other criterion but user", path="everything", advice="leave one of them out")
     if user is not None and scope.user is not None and user != scope.user:
         raise InvalidInput("a user's scope forgets only its own", advice="open the agent without a user to forget another's")
     wanted = None if ids is None else tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))

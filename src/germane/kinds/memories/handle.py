@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from germane.api.arguments import flags, identifiers, normalise_filters, optional, remarks
+from germane.api.arguments import identifiers, normalise_filters, remarks
 from germane.api.contents import check_page, memory_id, no_memory
 from germane.api.wiring import Parts
 from germane.clock import Clock
@@ -21,8 +21,9 @@ from germane.kinds.memories.value import Memory, Receipt
 from germane.stores.contract import ScopedStore, scrub_files
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
+from germane.types.checks import check_flags, check_optional_text
+from germane.types.checks import check_text as string
 from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
-from germane.types.limits import check_text as string
 from germane.types.operation import operation
 from germane.types.query import EVERY_SENSITIVITY, Filters
 from germane.types.scope import Scope
@@ -135,12 +136,12 @@ async def forget_matching(
     reason: str,
 ) -> Receipt:
     """See `Agent.forget`. Raises `InvalidInput`."""
-    flags(everything=everything, dry_run=dry_run)
+    check_flags(everything=everything, dry_run=dry_run)
     for name, value, limit in (
         *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
         *(("source_kind", source_kind, NAME), ("channel", channel, NAME)),
     ):
-        optional(name, value, limit)
+        check_optional_text(name, value, limit)
     plan = forget(
         ids=None if ids is None else identifiers(ids),
         key=key,

@@ -23,12 +23,10 @@ from germane.kinds.memories.fields import (
     compose,
     content_fields,
     ends_after,
-    flag,
     moment,
     screened_attributes,
     screened_content,
     screened_provenance,
-    share,
     tag_names,
 )
 from germane.kinds.memories.reads import (
@@ -47,7 +45,8 @@ from germane.kinds.memories.value import Content, Fact, Memory
 from germane.text.normal import content_hash
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, check_entries
+from germane.types.checks import check_entries, check_flag, check_number, check_one_of
+from germane.types.limits import ID, REFERENCES
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 
@@ -67,10 +66,7 @@ class Remembered:
 
 
 def _sensitivity(value: object, _: str) -> Sensitivity:
-    for known in SENSITIVITIES:
-        if value == known:
-            return known
-    raise InvalidInput("sensitivity {} is unknown", value, advice=f"it is one of {', '.join(SENSITIVITIES)}")
+    return check_one_of("sensitivity", value, SENSITIVITIES)
 
 
 def _or_none(name: str) -> Callable[[object, str], datetime | None]:
@@ -81,8 +77,8 @@ ATTRIBUTES: Mapping[str, Callable[[object, str], Any]] = MappingProxyType(
     {
         "tags": lambda value, _: tag_names(value),
         "sensitivity": _sensitivity,
-        "confidence": lambda value, _: share("confidence", value),
-        "pinned": lambda value, _: flag("pinned", value),
+        "confidence": lambda value, _: check_number("confidence", value, 0, 1),
+        "pinned": lambda value, _: check_flag("pinned", value),
         "expires_at": _or_none("expires_at"),
         "valid_from": lambda value, zone: moment("valid_from", value, zone),
         "valid_to": _or_none("valid_to"),
@@ -246,13 +242,13 @@ def update(
         raise NotFound("no memory {} here", id)
     given, about = attributes(memory.kind, changes, scope.zone)
     if "key" in given:
-        raise InvalidInput("the key of a fact can't be changed", advice="remember it under the new key and forget this one")
+        raise InvalidInput("of a fact can't be changed", path="key", advice="remember it under the new key and forget this one")
     screen = SecretScreen(secrets, "the memory")
     held = {field.name: getattr(memory.content, field.name) for field in fields(memory.content)}
     if text is not None:
         main = MAIN_FIELDS[memory.kind]
         if main in given:
-            raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(memory.kind)} is")
+            raise InvalidInput(f"is given twice: it is what the text of {a_kind(memory.kind)} is", path=main)
         del held[main]
     content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
     content = screened_content(content, set(given) | ({MAIN_FIELDS[memory.kind]} if text is not None else set()), screen)
@@ -287,7 +283,7 @@ def resolve(id: str, keep: str, *, at: datetime) -> Plan[Contradiction]:
     if conflict is None:
         raise NotFound("no conflict {} here", id)
     if keep not in (BOTH, conflict.older.id, conflict.newer.id):
-        raise InvalidInput(f"keep {{}} is none of {conflict.older.id}, {conflict.newer.id} and {BOTH}", keep)
+        raise InvalidInput(f"{{}} is none of {conflict.older.id}, {conflict.newer.id} and {BOTH}", keep, path="keep")
     if conflict.resolved_at is not None:
         if conflict.kept != keep:
             raise InvalidInput(f"conflict {{}} was resolved before: {conflict.kept} was kept", id)
@@ -320,8 +316,7 @@ def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
     Where the scope has a user, agent-wide memories are skipped too: a vote on them changes their usefulness for every user of
     the agent, so it takes a scope without a user. Raises `InvalidInput` where `helpful` isn't a bool.
     """
-    if not isinstance(helpful, bool):
-        raise InvalidInput("must be True or False, not {}", helpful, path="helpful")
+    check_flag("helpful", helpful)
     wanted = tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if not wanted:
         return Decision((), 0)

@@ -16,7 +16,7 @@ from itertools import count as count_from
 from itertools import islice
 from typing import Any, TypeVar, get_args
 
-from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable, optional
+from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable
 from germane.api.wiring import Parts
 from germane.dialects.edits import authored, authored_dict
 from germane.dialects.framework_messages import joined_messages
@@ -45,6 +45,7 @@ from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
+from germane.types.checks import check_one_of, check_optional_text
 from germane.types.limits import CHARACTERS, NAME, RECORDED
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
@@ -92,24 +93,21 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
     `record` that can't be used."""
     if scope.session is None:
         raise InvalidInput("must be the name of the conversation that is recorded, not None", path="session")
-    optional("channel", channel, NAME)
+    check_optional_text("channel", channel, NAME)
     if is_document_session(scope.session):
         raise InvalidInput(
-            "session names that begin with 'document:' are those of documents", advice="use agent.documents.ingest"
+            "begins with 'document:', as those of documents do", path="session", advice="use agent.documents.ingest"
         )
     refuse_in_name(parts.secrets, "the session's name", scope.session)
-    for known in _SOURCE_KINDS:
-        if known == source_kind:
-            return Origin(
-                scope=scope,
-                session=scope.session,
-                source_kind=known,
-                channel=channel,
-                secrets=parts.secrets,
-                extraction=parts.extraction,
-                noting=message_noting(archetype, entities=parts.entities),
-            )
-    raise InvalidInput(f"source_kind {{}} is none of {', '.join(_SOURCE_KINDS)}", source_kind)
+    return Origin(
+        scope=scope,
+        session=scope.session,
+        source_kind=check_one_of("source_kind", source_kind, _SOURCE_KINDS),
+        channel=channel,
+        secrets=parts.secrets,
+        extraction=parts.extraction,
+        noting=message_noting(archetype, entities=parts.entities),
+    )
 
 
 class Recording:

@@ -174,7 +174,7 @@ def _text(value: str) -> str:
 
 def _id(value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > _MAX_NAME:
-        raise InvalidInput(f"a message id must be a string of 1 to {_MAX_NAME} characters")
+        raise InvalidInput(f"must be a string of 1 to {_MAX_NAME} characters", path="id")
     return clean(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from germane.api.arguments import build_request, number
+from germane.api.arguments import build_request
 from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
@@ -15,6 +15,7 @@ from germane.kinds.profile.value import Mark, ProfileView, ViewedLine
 from germane.stages.gather.memories import PROFILE
 from germane.stores.contract import ScopedStore
 from germane.types.candidate import ProfileLine
+from germane.types.checks import check_whole_number
 from germane.types.limits import COUNT
 from germane.types.query import Query
 from germane.types.scope import Scope
@@ -31,7 +32,7 @@ _MAX_NAMED = 5
 async def look_at_profile(parts: Parts, scope: Scope, *, at: datetime | None, tokens: int | None) -> ProfileView:
     """See `Agent.profile`."""
     if tokens is not None:
-        number("tokens", tokens, maximum=COUNT.maximum)
+        check_whole_number("tokens", tokens, high=COUNT.maximum)
     store, budget = parts.store.within(scope), parts.strategies.find("default").profile if tokens is None else tokens
     request = build_request(
         scope=scope,

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, NamedTuple, get_args
 
-from germane.errors import InvalidInput, NotFound
+from germane.errors import NotFound
 from germane.kinds.profile.value import Mark
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, Sensitivity
-from germane.types.limits import ID, check_text
+from germane.types.checks import check_one_of, check_text
+from germane.types.limits import ID
 from germane.types.plan import Change, Decision, Plan, Read, TextOf, read
 from germane.types.query import Filters
 
@@ -140,8 +141,8 @@ def mark_line(line: str, mark: Mark | None, *, at: datetime) -> Plan[bool]:
     """Pins the line (`pin`) or hides it (`hide`); None takes its mark away. The outcome says whether that changed anything.
     Raises `InvalidInput` for another mark, and `NotFound` where there is no such line."""
     check_text("line", line, ID)
-    if mark is not None and mark not in get_args(Mark):
-        raise InvalidInput("must be pin, hide or None, not {}", mark, path="mark")
+    if mark is not None:
+        check_one_of("mark", mark, get_args(Mark))
     known = yield from read(LinesNamed((line,)))
     if line not in known.lines and line not in known.marks:
         raise NotFound("there is no line {} in this profile: give the id of a line that it shows", line)

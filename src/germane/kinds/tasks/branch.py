@@ -37,7 +37,8 @@ from germane.kinds.tasks.value import (
     check_room,
 )
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import LABEL, check_text
+from germane.types.checks import check_text
+from germane.types.limits import LABEL
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
 from germane.types.scope import Scope
 
@@ -46,7 +47,7 @@ def branch_name(what: str, value: object) -> str:
     """Returns the name of a branch or checkpoint, without white space at its ends. Raises `InvalidInput`."""
     name = check_text(what, value, LABEL).strip()
     if not name or not name.isprintable():
-        raise InvalidInput(f"{what} must be a name that can be printed, on one line")
+        raise InvalidInput("must be a name that can be printed, on one line", path=what)
     return name
 
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
-from germane.api.arguments import check_conversation, flags, normalise_filters, number
+from germane.api.arguments import check_conversation, normalise_filters
 from germane.api.strategies import DEFAULT
 from germane.api.verbs.expand import Expanded, expand_item
 from germane.api.wiring import Parts
@@ -42,9 +42,10 @@ from germane.kinds.tasks.value import (
 )
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import Provenance
+from germane.types.checks import check_flags, check_one_of, check_type, check_whole_number
+from germane.types.checks import check_text as string
 from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL
-from germane.types.limits import check_text as string
 from germane.types.message import Message
 from germane.types.operation import operation
 from germane.types.plan import Plan, uuid7
@@ -139,7 +140,7 @@ class AgentTasks:
     async def list(self, session: str | None = None, *, status: str | None = None, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         named = self._scope.session if session is None else string("session", session, ID)
         return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
@@ -180,7 +181,7 @@ class AgentTasks:
         """Brings a branch's result to the running branch and ends that branch: a completed task with the result is added below
         the current one, and returned; it points to the branch's own task. `result` is needed where that task is still open."""
         if result is None and artifacts:
-            raise InvalidInput("artifacts are given without a result", advice="give both, or neither")
+            raise InvalidInput("are given without a result", path="artifacts", advice="give both, or neither")
         outcome = None if result is None else task_outcome(result, artifacts, secrets=self._parts.secrets)
         wanted, now = branch_name("name", name), self._parts.clock.now()
         return await self._commit(inject_branch(wanted, self._session(session), outcome, user=self._scope.user, at=now))
@@ -221,10 +222,7 @@ class AgentTasks:
 
 
 def _status(value: object) -> TaskStatus:
-    for status in STATUSES:
-        if value == status:
-            return status
-    raise InvalidInput(f"must be one of {', '.join(STATUSES)}, not {{}}", value, path="status")
+    return check_one_of("status", value, STATUSES)
 
 
 # Delegations, as `agent.delegate` and `agent.delegations`.
@@ -269,11 +267,9 @@ class Delegations:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegates the task")
         if (messages is None) == (how == "fork"):
             wanted = "needs the parent's messages" if how == "fork" else "takes no messages, as it reads what is stored"
-            raise InvalidInput(f"mode {{}} {wanted}", how)
+            raise InvalidInput(f"{{}} {wanted}", how, path="mode")
         child = self._scope if scope is None else scope
-        if not isinstance(child, Scope):
-            raise InvalidInput(f"must be a Scope, not {type(child).__name__}", path="scope")
-        check_narrower(self._scope, child)
+        check_narrower(self._scope, check_type("scope", child, Scope, "a Scope"))
         asked = normalise_filters(filters, self._scope.zone)
         shape = self._shape(model, provider)
         prefix = () if messages is None else check_conversation(messages, MESSAGES)
@@ -305,8 +301,8 @@ class Delegations:
     @operation("read")
     async def list(self, session: str | None = None, *, open: bool = False, limit: int = 100) -> tuple[TaskFrame, ...]:
         """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        flags(open=open)
+        check_whole_number("limit", limit, low=1, high=PAGE.maximum)
+        check_flags(open=open)
         named = self._scope.session if session is None else string("session", session, ID)
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegated the tasks")
@@ -366,10 +362,7 @@ class Delegations:
 
 
 def _mode(value: object) -> Mode:
-    for mode in _MODES:
-        if value == mode:
-            return mode
-    raise InvalidInput(f"must be one of {', '.join(_MODES)}, not {{}}", value, path="mode")
+    return check_one_of("mode", value, _MODES)
 
 
 # One delegated task: its messages, and what becomes of it.

@@ -15,7 +15,8 @@ from germane.kinds.tasks.reads import HeadOf, OpenChildren, PutBranch, PutFrame,
 from germane.kinds.tasks.value import MAIN, Mode, StackHead, TaskArtifact, TaskBranch, TaskFrame, TaskStatus, check_room
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
-from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE, check_size, check_text
+from germane.types.checks import check_one_of, check_size, check_text
+from germane.types.limits import ID, REFERENCES, TASK_GOAL, TASK_RESULT, TASK_TITLE
 from germane.types.plan import Decision, Plan, Read, read, uuid7
 
 _EMPTY_STACK = "the session has no open task: push one first"
@@ -247,12 +248,9 @@ def _artifact(given: Any, where: str) -> TaskArtifact:
         id, title = given, ""
     if not check_text(where, id, ID):
         raise InvalidInput("is empty", path=where, advice="give the id of something stored")
-    return TaskArtifact(id=id, title=" ".join(check_text(f"the title of {where}", title, TASK_TITLE).split()))
+    return TaskArtifact(id=id, title=" ".join(check_text(f"{where}.title", title, TASK_TITLE).split()))
 
 
 def _sensitivity(value: object) -> Sensitivity:
-    for level in get_args(Sensitivity):
-        if value == level:
-            known: Sensitivity = level
-            return known
-    raise InvalidInput(f"must be one of {', '.join(get_args(Sensitivity))}, not {{}}", value, path="sensitivity")
+    known: Sensitivity = check_one_of("sensitivity", value, get_args(Sensitivity))
+    return known

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from germane.errors import InvalidInput
 from germane.text.normal import content_hash
 from germane.types.candidate import Provenance, Sensitivity
+from germane.types.checks import check_whole_number
 
 TaskStatus = Literal["active", "complete", "blocked", "failed"]
 Mode = Literal["isolated", "fork", "brief"]
@@ -157,8 +158,7 @@ class DelegationLimits:
 
     def __post_init__(self) -> None:
         for name, value, maximum in (("depth", self.depth, MAX_DEPTH), ("open", self.open, MAX_OPEN)):
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
-                raise InvalidInput(f"delegation {name} must be a whole number from 0 to {maximum}")
+            check_whole_number(name, value, 0, maximum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

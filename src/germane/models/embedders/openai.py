@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, InvalidInput
 from germane.models.json_endpoint import JsonEndpoint
+from germane.types.checks import check_whole_number
 
 _MAX_TEXTS, _MAX_CHARS, _MAX_TEXT_CHARS = 256, 200_000, 8_000
 """Texts in one request, characters in one request, and characters sent of one text."""
@@ -61,8 +62,8 @@ class OpenAICompatible:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        if dimension is not None and dimension < 1:
-            raise InvalidInput(f"dimension of the embedder must be 1 or more, not {dimension}")
+        if dimension is not None:
+            check_whole_number("dimension", dimension, 1)
         if shorten and dimension is None:
             raise InvalidInput("needs the dimension to shorten to", path="shorten")
         self._endpoint = JsonEndpoint(

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from germane.errors import EmbedderError, InvalidInput, UnknownName
 from germane.models.embedders.distilled import Distilled
 from germane.ports.models import Embedder
+from germane.types.checks import check_whole_number
 
 _OPENAI_URL = "https://api.openai.com/v1"
 
@@ -81,10 +82,7 @@ class FunctionEmbedder:
     contextual = True
 
     def __init__(self, function: Callable[[list[str]], Any], dimension: int, *, model: str | None = None) -> None:
-        if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-            raise InvalidInput(
-                "must be the length of the function's vectors, such as 384, not {}", dimension, path="dimensions"
-            )
+        check_whole_number("dimensions", dimension, 1)
         self.dimension = dimension
         self.identity = f"function/{model or _full_name(function)}/{dimension}"
         self._function = function

@@ -16,9 +16,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.errors import EmbedderError, GermaneError, InvalidInput
+from germane.errors import EmbedderError, GermaneError
 from germane.ports.models import Embedder, Preparable, dimension_if_known, is_contextual, prepare, shorten_query
 from germane.types.caches import LruCache
+from germane.types.checks import check_whole_number
 
 # What the wrappers share: the identity, the dimension and the capabilities of the embedder inside.
 
@@ -75,8 +76,7 @@ class CachedEmbedder(EmbedderWrapper):
 
     def __init__(self, embedder: Embedder, capacity: int = 4_096, *, calls: int = 64) -> None:
         """Raises `InvalidInput` for a `capacity` below 1."""
-        if capacity < 1:
-            raise InvalidInput(f"must be 1 or more, not {capacity}", path="capacity")
+        check_whole_number("capacity", capacity, 1)
         super().__init__(embedder)
         self._calls = calls
         self._lock = threading.Lock()

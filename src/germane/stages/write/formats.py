@@ -115,8 +115,9 @@ def check_details(name: str, details: Sequence[Detail]) -> None:
     """Raises `InvalidInput` where the format can't write these details."""
     if details and name not in _WITH_DETAILS:
         raise InvalidInput(
-            f"details {', '.join(details)} can't be written in the format {{}}",
+            f"{', '.join(details)} can't be written in the format {{}}",
             name,
+            path="details",
             advice=f"leave details empty, or use the format {' or '.join(sorted(_WITH_DETAILS))}",
         )
 
@@ -141,7 +142,7 @@ def open_format(
     """
     grammar = FORMATS.get(name)
     if grammar is None:
-        raise UnknownName("unknown format {}", name, advice=f"use one of {', '.join(sorted(FORMATS))}")
+        raise UnknownName("{} is unknown", name, path="format", advice=f"use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
     written = grammar(nonce, zone, details, recent)
     return Format(written, tokenizer, terms, first_number=first_number, apart=apart, shortening=shortening)

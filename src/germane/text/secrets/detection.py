@@ -13,6 +13,7 @@ from germane.text.injected import without_injected
 from germane.text.normal import normalised
 from germane.text.secrets.formats import FoundSecret, by_format, by_luhn, private_keys
 from germane.text.secrets.named import by_name, may_name, named_kind
+from germane.types.checks import check_one_of
 
 _WINDOW, _OVERLAP = 16_384, 512
 _WORD = 4_096
@@ -295,11 +296,7 @@ def refuse_joined(policy: SecretPolicy, what: str, before: str, after: str) -> N
 
 def secret_policy(value: object) -> SecretPolicy:
     """Returns a policy by its name. Raises `InvalidInput`."""
-    for policy in POLICIES:
-        if value == policy:
-            return policy
-    given = repr(value[:40]) if isinstance(value, str) else type(value).__name__
-    raise InvalidInput(f"must be one of {', '.join(POLICIES)}, not {given}", path="secrets")
+    return check_one_of("secrets", value, POLICIES)
 
 
 def _replaced(value: Any, known: Mapping[str, str]) -> Any:

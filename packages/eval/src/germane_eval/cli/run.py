@@ -20,6 +20,7 @@ from germane.cli.screen import console, print_json, progress
 from germane.errors import InvalidInput
 from germane.settings.settings import Settings
 from germane.types.budget import Effort, parse_effort
+from germane.types.checks import check_one_of
 from germane_eval.cli.pages import comparison_page, report_page
 from germane_eval.cli.result_files import check_writable, comparison_shape, load_reports, report_shape, save
 from germane_eval.cli.tables import print_comparison, print_report
@@ -270,8 +271,8 @@ def parse_efforts(given: Sequence[str]) -> tuple[Effort | float, ...]:
 
 def datasets(paths: Sequence[str], format: str | None) -> list[Dataset]:
     """Load the data: one data set per format, as files of the same format are measured together. Raises `InvalidInput`."""
-    if format is not None and format not in FORMATS:
-        raise InvalidInput(f"--format must be one of {', '.join(FORMATS)}, not {format[:40]!r}")
+    if format is not None:
+        check_one_of("--format", format, FORMATS)
     by_format: dict[str, list[Dataset]] = {}
     for path in dict.fromkeys(paths):
         if not Path(path).exists():
