@@ -37,8 +37,7 @@ class BoundPrefix:
         self._hash = sha256(canonical([unmarked(tools or []), unmarked(list(_blocks(system)))]))
 
     def add(self, role: object, block: Body) -> None:
-        given = {key: value for key, value in block.items() if value is not None}
-        self._hash.update(b"\n" + canonical([role, unmarked(given)]))
+        self._hash.update(b"\n" + canonical([role, unmarked(block)]))
 
     def digest(self) -> bytes:
         return self._hash.digest()

@@ -100,12 +100,13 @@ def canonical(value: Any) -> bytes:
 
 
 def unmarked(value: Any) -> Any:
-    """Returns a copy of a block, message or list of these without the marks of the prompt cache. What a tool is called with
-    stays as it is."""
+    """Returns a copy of a block, message or list of these without the marks of the prompt cache, and without fields that are
+    null: to leave a field out is the same. What a tool is called with stays as it is."""
     if isinstance(value, list):
         return [unmarked(item) for item in value]
     if isinstance(value, dict):
-        return {key: item if key == "input" else unmarked(item) for key, item in value.items() if key not in _MARKS}
+        kept = {key: item for key, item in value.items() if key not in _MARKS and item is not None}
+        return {key: item if key == "input" else unmarked(item) for key, item in kept.items()}
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ class Received:
     `target` is the path with its query as the client wrote it; `headers` are in their order, with duplicates and the client's
     spelling; `body` are the bytes before any decoding. `frames` are the text frames of a WebSocket, `refusals` the reasons for
     which the request was refused. `status` is 0 until the head of the answer was written; `sent` are the bytes of the answer's
-    body as far as they were written, with the answer's content encoding, but without the chunks of HTTP.
+    body as far as they were written, with the answer's content encoding, but without the chunks of HTTP. `ended` is set once
+    the answer is over, in whatever way.
     """
 
     method: str
@@ -35,6 +37,7 @@ class Received:
     refusals: list[str] = field(default_factory=list)
     status: int = 0
     sent: bytearray = field(default_factory=bytearray)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def path(self) -> str:

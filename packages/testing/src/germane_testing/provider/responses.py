@@ -96,7 +96,9 @@ class Responses(OpenAIErrors):
         id = self._ids("resp_")
         compared = mapping(body.get("prompt_cache_options")).get("comparison_response_id")
         options = tuple((key, body.get(key)) for key in ("prompt_cache_key", "text", "reasoning", "service_tier"))
-        prompt = Prompt(asked.model, body.get("tools"), body.get("instructions"), [*before, *given], options)
+        prompt = Prompt(
+            asked.model, body.get("tools"), body.get("instructions"), [_bare(item) for item in (*before, *given)], options
+        )
         seen = self._cache.read(prompt, id, compared)
         head: Body = {"id": id, "object": "response", "created_at": 1_700_000_000, "model": reply.model or asked.model}
         head |= {key: body.get(key) for key in _COPIED} | {"error": None, "incomplete_details": None}

@@ -120,8 +120,12 @@ class LocalProvider:
         if ending and (received.method == "POST" or socket):
             received.protocol = self._protocols[ending][0]
         self.requests.append(received)
-        if socket:
-            return await self._connected(request, received)
+        try:
+            return await (self._connected(request, received) if socket else self._answered(request, received, ending))
+        finally:
+            received.ended.set()
+
+    async def _answered(self, request: web.BaseRequest, received: Received, ending: str) -> web.StreamResponse:
         outgoing = self._outgoing(request, received, Delivery())
         try:
             if received.protocol != "other":
