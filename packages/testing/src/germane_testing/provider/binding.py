@@ -19,13 +19,24 @@ from germane_testing.provider.fields import Body, listed
 from germane_testing.provider.prompt_cache import canonical, unmarked
 from germane_testing.provider.received import Refused
 
-__all__ = ["Binding", "BoundPrefix", "Transformation", "checked_thinking", "opened", "signed"]
+__all__ = ["Binding", "BoundPrefix", "Transformation", "binding_of", "checked_thinking", "opened", "signed"]
 
 Binding: TypeAlias = Literal["enforced", "reported", "off"]
 """Whether a block whose prefix has changed is refused (or dropped, if the request says so), only reported, or taken."""
 Transformation: TypeAlias = dict[str, str]
+_MODELS: tuple[tuple[str, Binding], ...] = (
+    ("claude-mythos-5-1", "off"),
+    ("claude-fable-5", "enforced"),
+    ("claude-opus-5-5", "enforced"),
+    ("claude-", "reported"),
+)
 _KEY = b"germane-testing: a local provider"
 _KINDS = ("thinking", "redacted_thinking")
+
+
+def binding_of(model: str) -> Binding:
+    """How a model's provider binds thinking: by the start of its name. OpenAI leaves out reasoning that is bound elsewhere."""
+    return next((binding for start, binding in _MODELS if model.startswith(start)), "enforced")
 
 
 class BoundPrefix:

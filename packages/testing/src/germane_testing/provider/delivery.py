@@ -55,6 +55,7 @@ class Outgoing:
     delivery: Delivery
     sleep: Callable[[float], Awaitable[object]]
     closed: asyncio.Event
+    keep_alive: bool = True
     response: web.StreamResponse | None = None
 
     async def whole(self, status: int, headers: Iterable[tuple[str, str]], body: bytes) -> bool:
@@ -82,6 +83,8 @@ class Outgoing:
             response.headers.add(name, value)
         if self._encoding:
             response.headers["Content-Encoding"] = self._encoding
+        if not self.keep_alive:
+            response.force_close()
         if chunked:
             response.enable_chunked_encoding()
         await response.prepare(self.request)

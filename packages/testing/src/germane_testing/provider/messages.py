@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from germane_testing.provider.answering import Answer, Ids
 from germane_testing.provider.anthropic_rules import BINDING_BETA, anthropic_refuses
-from germane_testing.provider.binding import Binding, Checked, checked_thinking, signed
+from germane_testing.provider.binding import Binding, Checked, binding_of, checked_thinking, signed
 from germane_testing.provider.chat import text_of
 from germane_testing.provider.delivery import Event, pieces_of
 from germane_testing.provider.fields import Body, listed, mapping
@@ -40,7 +40,7 @@ _COMPARED = ("thinking", "tool_choice", "output_config")
 class Messages:
     """Answers requests of the paths `/messages` and `/messages/count_tokens`."""
 
-    def __init__(self, ids: Ids, cache: PromptCache, threads: Threads, *, strict: bool, binding: Binding) -> None:
+    def __init__(self, ids: Ids, cache: PromptCache, threads: Threads, *, strict: bool, binding: Binding | None) -> None:
         self._ids, self._cache, self._threads = ids, cache, threads
         self._strict, self._binding = strict, binding
 
@@ -129,7 +129,8 @@ class Messages:
     def _checked(self, turn: Turn) -> Checked:
         asked = mapping(mapping(turn.body.get("thinking")).get("block_binding"))
         drops = asked.get("prefix_mismatch_behavior") == "drop_block"
-        return checked_thinking(turn.body, self._binding, drops=drops, held=turn.held)
+        binding = self._binding or binding_of(str(turn.body.get("model")))
+        return checked_thinking(turn.body, binding, drops=drops, held=turn.held)
 
 
 def _tools(body: Body) -> Iterator[OfferedTool]:

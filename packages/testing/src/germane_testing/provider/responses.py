@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from germane_testing.provider.answering import Answer, Ids, OpenAIErrors
-from germane_testing.provider.binding import Binding, BoundPrefix, opened, signed
+from germane_testing.provider.binding import Binding, BoundPrefix, binding_of, opened, signed
 from germane_testing.provider.chat import forced_tool, text_of
 from germane_testing.provider.delivery import Event, pieces_of
 from germane_testing.provider.fields import Body, listed, mapping
@@ -56,7 +56,7 @@ _COMPARED = {
 class Responses(OpenAIErrors):
     """Answers requests of the path `/responses`, and events of its WebSocket."""
 
-    def __init__(self, ids: Ids, cache: PromptCache, stored: StoredResponses, *, strict: bool, binding: Binding) -> None:
+    def __init__(self, ids: Ids, cache: PromptCache, stored: StoredResponses, *, strict: bool, binding: Binding | None) -> None:
         self._ids, self._cache, self._stored = ids, cache, stored
         self._strict, self._binding = strict, binding
 
@@ -144,6 +144,7 @@ class Responses(OpenAIErrors):
     def _checked(self, body: Body, before: Sequence[Body], given: Sequence[Body]) -> tuple[list[Body], list[Body], BoundPrefix]:
         """The given items without the reasoning that is bound to another conversation, what is told of it, and the prefix."""
         prefix = BoundPrefix(body.get("tools"), body.get("instructions"))
+        binding = self._binding or binding_of(str(body.get("model")))
         kept: list[Body] = []
         removed: list[Body] = []
         for number, item in enumerate([*before, *given]):
@@ -155,12 +156,12 @@ class Responses(OpenAIErrors):
                 if self._strict and item.get("id") not in self._stored.item_ids:
                     said = f"Item with id '{item.get('id')}' not found. Items are not persisted when `store` is set to false."
                     raise Refused(404, (said,))
-            elif self._binding != "off":
+            elif binding != "off":
                 digest = opened(item["encrypted_content"], "")
                 if digest is None:
                     said = f"The encrypted content for item {item.get('id')} could not be verified."
                     raise Refused(400, (said,), "invalid_encrypted_content")
-                if digest != prefix.digest() and self._binding == "enforced":
+                if digest != prefix.digest() and binding == "enforced":
                     reason = {"action": "removed", "reason": "prefix_mismatch", "type": "reasoning"}
                     removed.append({"id": str(item.get("id")), **reason})
                     continue

@@ -55,7 +55,8 @@ class LocalProvider:
         script: Sequence[Step] = (),
         rule: Rule = echoes,
         strict: bool = True,
-        binding: Binding = "enforced",
+        binding: Binding | None = None,
+        keep_alive: bool = True,
         models: Sequence[str] = MODELS,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -64,6 +65,7 @@ class LocalProvider:
         self.script: list[Step] = list(script)
         self.rule = rule
         self.models = tuple(models)
+        self.keep_alive = keep_alive
         self.threads = Threads()
         self._ids, self._cache, self._sleep = Ids(), PromptCache(), sleep
         self.stored = StoredResponses(self._ids)
@@ -240,7 +242,7 @@ class LocalProvider:
         return self._messages if "/messages" in path else self._responses
 
     def _outgoing(self, request: web.BaseRequest, received: Received, delivery: Delivery) -> Outgoing:
-        return Outgoing(request, received, delivery, self._sleep, self._closed)
+        return Outgoing(request, received, delivery, self._sleep, self._closed, self.keep_alive)
 
 
 _JSON = (("Content-Type", "application/json"),)
