@@ -67,12 +67,12 @@ class LocalProvider:
         self.models = tuple(models)
         self.keep_alive = keep_alive
         self.threads = Threads()
-        self._ids, self._cache, self._sleep = Ids(), PromptCache(), sleep
+        self._ids, self._sleep = Ids(), sleep
         self.stored = StoredResponses(self._ids)
-        chat = ChatCompletions(self._ids, self._cache, strict=strict)
-        gemini = Gemini(self._ids, self._cache, strict=strict)
-        self._messages = Messages(self._ids, self._cache, self.threads, strict=strict, binding=binding)
-        self._responses = Responses(self._ids, self._cache, self.stored, strict=strict, binding=binding)
+        chat = ChatCompletions(self._ids, PromptCache(), strict=strict)
+        gemini = Gemini(self._ids, PromptCache(), strict=strict)
+        self._messages = Messages(self._ids, PromptCache(), self.threads, strict=strict, binding=binding)
+        self._responses = Responses(self._ids, PromptCache(), self.stored, strict=strict, binding=binding)
         self._protocols: dict[str, tuple[Protocol, Speaks]] = {
             "/chat/completions": ("chat", chat),
             "/responses": ("responses", self._responses),
