@@ -141,7 +141,7 @@ RUNNERS: dict[str, Runner] = {"langgraph": langgraph_run, "pydantic-ai": pydanti
 
 async def measured(run: Runner, count: int, *, seed: int, adapted: bool = True) -> Tally:
     tally = Tally()
-    with provider_in_thread(rule=calls_tools()) as server:
+    with provider_in_thread(rule=calls_tools(), binding="off") as server:
         for number in range(seed, seed + count):
             messages = conversation(number)
             budget = _BUDGETS[number % len(_BUDGETS)]

@@ -16,7 +16,7 @@ TALK = [{"role": ("user", "assistant")[n % 2], "content": f"{n} " + "tea " * 100
 
 
 def read(cache: PromptCache, messages: list[Any], id: str = "a", compared: str | None = None, **options: Any) -> Any:
-    given = {"model": "m", "tools": None, "system": "Be kind.", **options}
+    given: dict[str, Any] = {"model": "m", "tools": None, "system": "Be kind.", **options}
     return cache.read(Prompt(messages=messages, **given), id, compared)
 
 
@@ -61,12 +61,13 @@ def test_the_change_since_a_named_prompt() -> None:
     cache = PromptCache()
     first = read(cache, TALK[:3], "a", options=(("thinking", None),))
     assert read(cache, TALK, "b", "a", options=(("thinking", None),)).change == ""
-    for changes, change in (
+    differing: tuple[tuple[dict[str, Any], str], ...] = (
         ({"model": "n", "system": "x"}, "model"),
         ({"tools": [1], "system": "x"}, "tools"),
         ({"system": "x"}, "system"),
         ({"options": (("thinking", 1),)}, "thinking"),
-    ):
+    )
+    for changes, change in differing:
         assert read(cache, TALK, "c", "a", **changes).change == change
     found = read(cache, TALK[1:4], "d", "a", options=(("thinking", None),))
     assert (found.change, found.missed) == ("messages", pytest.approx(first.tokens, abs=32))

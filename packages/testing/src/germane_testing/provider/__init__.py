@@ -22,7 +22,7 @@ from germane_testing.provider.replies import (
     echoes,
     too_long,
 )
-from germane_testing.provider.server import LocalProvider, local_provider, provider_in_thread
+from germane_testing.provider.server import LocalProvider, ProviderOptions, local_provider, provider_in_thread
 
 __all__ = [
     "DROP",
@@ -31,6 +31,7 @@ __all__ = [
     "Delivery",
     "Failure",
     "LocalProvider",
+    "ProviderOptions",
     "Received",
     "Refusal",
     "Reply",

@@ -105,7 +105,7 @@ def chat_refuses(body: Body) -> Iterator[str]:
     yield from fields_of("body", body, {"model", "messages"}, _CHAT)
     yield from _stream_options(body)
     yield from _chat_tools(body)
-    waiting: dict[str, None] = {}
+    waiting = Counter[str]()
     for index, message in enumerate(listed(body.get("messages")) or [{}]):
         where, role = f"messages[{index}]", message.get("role")
         if not isinstance(role, str) or role not in _MESSAGES:
@@ -115,10 +115,13 @@ def chat_refuses(body: Body) -> Iterator[str]:
         if role != "tool" and waiting:
             yield f"{where}: calls {list(waiting)} without results before it"
         if role == "tool":
-            if message.get("tool_call_id") not in waiting:
+            answered = str(message.get("tool_call_id"))
+            if answered not in waiting:
                 yield f"{where}: result of no call"
+            elif waiting[answered] == 1:
+                del waiting[answered]
             else:
-                del waiting[message["tool_call_id"]]
+                waiting[answered] -= 1
         if message.get("content") is None and not message.get("tool_calls") and not message.get("refusal"):
             yield f"{where}: no content"
         for part in listed(message.get("content")):
@@ -127,7 +130,7 @@ def chat_refuses(body: Body) -> Iterator[str]:
             yield from shape_of(f"{where}.tool_calls", call, _CALLS)
             if call.get("type") == "function":
                 yield from fields_of(f"{where}.tool_calls", call.get("function"), {"name", "arguments"}, ())
-            waiting[str(call.get("id"))] = None
+            waiting[str(call.get("id"))] += 1
     if waiting:
         yield f"calls {list(waiting)} without results"
 

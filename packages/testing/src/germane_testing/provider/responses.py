@@ -152,7 +152,7 @@ class Responses(OpenAIErrors):
                 prefix.add("item", _bare(item))
             elif number < len(before):
                 continue
-            elif item.get("encrypted_content") is None:
+            elif binding != "off" and item.get("encrypted_content") is None:
                 if self._strict and item.get("id") not in self._stored.item_ids:
                     said = f"Item with id '{item.get('id')}' not found. Items are not persisted when `store` is set to false."
                     raise Refused(404, (said,))

@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
-from typing import Any
+from typing import TypedDict, Unpack
 from urllib.parse import parse_qs
 
 from aiohttp import web
@@ -34,14 +35,33 @@ from germane_testing.provider.responses_socket import ResponsesSocket
 from germane_testing.provider.stored_responses import StoredResponses
 from germane_testing.provider.threads import Threads
 
-__all__ = ["LocalProvider", "local_provider", "provider_in_thread"]
+__all__ = ["LocalProvider", "ProviderOptions", "local_provider", "provider_in_thread"]
 
 MODELS = ("gpt-5.4", "gpt-5.6", "claude-opus-5-5", "claude-fable-5-1", "gemini-3-pro")
 """What `/v1/models` lists by default."""
 
 
+class ProviderOptions(TypedDict, total=False):
+    """What `local_provider`, `provider_in_thread` and `LocalProvider` take, each by name."""
+
+    script: Sequence[Step]
+    """What the first requests get, in order; by default nothing."""
+    rule: Rule
+    """What all others get; by default `echoes`."""
+    strict: bool
+    """Whether bodies that break a rule of their protocol are refused; True by default."""
+    binding: Binding
+    """How thinking is bound to what stands before it; by default as the model named in a request does it."""
+    keep_alive: bool
+    """Whether connections stay open behind an answer; True by default. Without, a client that is never closed holds none."""
+    models: Sequence[str]
+    """What `/v1/models` lists."""
+    sleep: Callable[[float], Awaitable[object]]
+    """What the waits of deliveries go through; by default `asyncio.sleep`."""
+
+
 class LocalProvider:
-    """A running provider.
+    """A provider, and what was sent to it.
 
     `url` begins with http:// and has no path. `requests` are the requests so far, refused ones included, in the order in which
     they arrived. `script` holds the steps that the next requests get, in order: change it at any time. When it is empty, `rule`
@@ -49,25 +69,16 @@ class LocalProvider:
     requests; both have a `forget`.
     """
 
-    def __init__(
-        self,
-        *,
-        script: Sequence[Step] = (),
-        rule: Rule = echoes,
-        strict: bool = True,
-        binding: Binding | None = None,
-        keep_alive: bool = True,
-        models: Sequence[str] = MODELS,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
+    def __init__(self, **options: Unpack[ProviderOptions]) -> None:
         self.url = ""
         self.requests: list[Received] = []
-        self.script: list[Step] = list(script)
-        self.rule = rule
-        self.models = tuple(models)
-        self.keep_alive = keep_alive
-        self.threads = Threads()
-        self._ids, self._sleep = Ids(), sleep
+        self.script: list[Step] = list(options.get("script", ()))
+        self.rule: Rule = options.get("rule", echoes)
+        self.models = tuple(options.get("models", MODELS))
+        self._keep_alive = options.get("keep_alive", True)
+        self._sleep = options.get("sleep", asyncio.sleep)
+        strict, binding = options.get("strict", True), options.get("binding")
+        self._ids, self.threads = Ids(), Threads()
         self.stored = StoredResponses(self._ids)
         chat = ChatCompletions(self._ids, PromptCache(), strict=strict)
         gemini = Gemini(self._ids, PromptCache(), strict=strict)
@@ -95,7 +106,6 @@ class LocalProvider:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[LocalProvider]:
         """Listens on a free port of the loopback address until the block ends; requests that hang end with it."""
-
         server = web.Server(self._handle, auto_decompress=False, access_log=None, handler_cancellation=True)
         runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await runner.setup()
@@ -242,7 +252,7 @@ class LocalProvider:
         return self._messages if "/messages" in path else self._responses
 
     def _outgoing(self, request: web.BaseRequest, received: Received, delivery: Delivery) -> Outgoing:
-        return Outgoing(request, received, delivery, self._sleep, self._closed, self.keep_alive)
+        return Outgoing(request, received, delivery, self._sleep, self._closed, self._keep_alive)
 
 
 _JSON = (("Content-Type", "application/json"),)
@@ -266,32 +276,36 @@ def _echo(received: Received) -> Body:
 
 
 @asynccontextmanager
-async def local_provider(**options: Any) -> AsyncIterator[LocalProvider]:
-    """Serves in the running loop until the block ends. `options` are those of `LocalProvider`."""
+async def local_provider(**options: Unpack[ProviderOptions]) -> AsyncIterator[LocalProvider]:
+    """Serves in the running loop until the block ends."""
     async with LocalProvider(**options).serving() as provider:
         yield provider
 
 
 @contextmanager
-def provider_in_thread(**options: Any) -> Iterator[LocalProvider]:
-    """Serves in a thread of its own until the block ends, for blocking code. `options` are those of `LocalProvider`."""
-    provider = LocalProvider(**options)
-    started = threading.Event()
-    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+def provider_in_thread(**options: Unpack[ProviderOptions]) -> Iterator[LocalProvider]:
+    """Serves in a thread of its own until the block ends, for blocking code."""
+    started: Future[tuple[LocalProvider, Callable[[], object]]] = Future()
 
     async def serve() -> None:
-        stop = asyncio.Event()
-        async with provider.serving():
-            loops.append((asyncio.get_running_loop(), stop))
-            started.set()
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        async with local_provider(**options) as provider:
+            started.set_result((provider, lambda: loop.call_soon_threadsafe(stop.set)))
             await stop.wait()
 
-    thread = threading.Thread(target=asyncio.run, args=(serve(),), name="local provider", daemon=True)
+    def run() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    thread = threading.Thread(target=run, name="local provider", daemon=True)
     thread.start()
-    started.wait()
-    loop, stop = loops[0]
+    provider, stop = started.result()
     try:
         yield provider
     finally:
-        loop.call_soon_threadsafe(stop.set)
+        stop()
         thread.join()
