@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane_testing.provider import LocalProvider, local_provider
+from germane_testing.provider import LocalProvider, Received, Reply, echoes, local_provider
+from germane_testing.provider.answering import Ids, Speaks
 from germane_testing.provider.anthropic_rules import anthropic_refuses
+from germane_testing.provider.chat import ChatCompletions
 from germane_testing.provider.fields import Body
-from germane_testing.provider.gemini import gemini_refuses
+from germane_testing.provider.gemini import Gemini, gemini_refuses
+from germane_testing.provider.messages import Messages
 from germane_testing.provider.openai_rules import chat_refuses, responses_refuses
+from germane_testing.provider.prompt_cache import PromptCache
+from germane_testing.provider.received import Refused
+from germane_testing.provider.responses import Responses
+from germane_testing.provider.stored_responses import StoredResponses
+from germane_testing.provider.threads import Threads
 from support.examples import examples
 from support.steps import growth
 
@@ -112,6 +122,35 @@ def test_a_body_of_any_shape_is_judged(protocol: str, body: dict[str, Any]) -> N
     """The rules raise nothing, whatever stands where something else is expected."""
     for reason in RULES[protocol][0](body):
         assert isinstance(reason, str)
+
+
+SPEAKS: dict[str, Callable[[], Speaks]] = {
+    "chat": lambda: ChatCompletions(Ids(), PromptCache(), strict=False),
+    "responses": lambda: Responses(Ids(), PromptCache(), StoredResponses(Ids()), strict=False, binding=None),
+    "messages": lambda: Messages(Ids(), PromptCache(), Threads(), strict=False, binding=None),
+    "gemini": lambda: Gemini(Ids(), PromptCache(), strict=False),
+}
+OPTIONS = (*("n", "include", "tool_choice", "toolConfig", "metadata", "diagnostics", "thread", "conversation", "store"), *KEYS)
+
+
+@pytest.mark.parametrize("protocol", SPEAKS)
+@examples(200)
+@given(
+    body=st.dictionaries(
+        st.sampled_from((*OPTIONS, "messages", "input", "contents", "tools", "system", "thinking", "stream_options")), JSON
+    )
+)
+def test_without_rules_a_body_of_any_shape_is_answered(protocol: str, body: dict[str, Any]) -> None:
+    """Or refused: what the provider doesn't understand never is an error of its own."""
+    speaks = SPEAKS[protocol]()
+    received = Received("POST", "/x", "HTTP/1.1", (), b"")
+    with suppress(Refused):
+        asked = speaks.read(received, body)
+        chosen = echoes(asked)
+        assert isinstance(chosen, Reply)
+        answer = speaks.answer(asked, chosen)
+        json.dumps([answer.whole, list(answer.events)])
+        answer.finish(True)
 
 
 CONVERSATIONS: dict[str, Callable[[int], list[Body]]] = {

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from germane_testing.provider.answering import Answer, Ids, OpenAIErrors
 from germane_testing.provider.delivery import Event, pieces_of
 from germane_testing.provider.fields import Body, listed, mapping
-from germane_testing.provider.openai_rules import chat_refuses
+from germane_testing.provider.openai_rules import MAX_CHOICES, chat_refuses
 from germane_testing.provider.prompt_cache import BYTES_PER_TOKEN, Prompt, PromptCache
 from germane_testing.provider.received import Asked, OfferedTool, Received, Refused
 from germane_testing.provider.replies import Refusal, Reply, Text, ToolCall
@@ -47,9 +47,10 @@ class ChatCompletions(OpenAIErrors):
     def answer(self, asked: Asked, reply: Reply) -> Answer:
         body, id = asked.body, self._ids("chatcmpl-")
         seen = self._cache.read(Prompt(asked.model, body.get("tools"), None, listed(body.get("messages"))), id)
-        count = body.get("n")
-        replies = [reply, *reply.others][: count if isinstance(count, int) else 1]
-        replies += [reply] * ((count if isinstance(count, int) else 1) - len(replies))
+        given_count = body.get("n")
+        count = min(given_count, MAX_CHOICES) if isinstance(given_count, int) else 1
+        replies = [reply, *reply.others][:count]
+        replies += [reply] * (count - len(replies))
         written = sum(-(-one.size // BYTES_PER_TOKEN) for one in replies)
         given = reply.usage
         total, cached, output = (given.input, given.cached, given.output) if given else (seen.tokens, seen.cached, written)

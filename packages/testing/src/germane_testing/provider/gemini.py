@@ -81,7 +81,7 @@ class Gemini:
             body=body,
             text=text_of(turns[users[-1]].get("parts")) if users else "",
             tools=() if calling.get("mode") == "NONE" else tuple(_tools(body)),
-            forced=next(iter(calling.get("allowedFunctionNames") or ()), "") if calling.get("mode") == "ANY" else None,
+            forced=_forced(calling),
             has_results=bool(results),
             answers_tools=bool(results) and results[-1] > (users[-1] if users else -1),
             streams=received.path.endswith(":streamGenerateContent"),
@@ -112,6 +112,13 @@ class Gemini:
 
     def headers(self) -> list[tuple[str, str]]:
         return []
+
+
+def _forced(calling: Body) -> str | None:
+    names = calling.get("allowedFunctionNames")
+    if calling.get("mode") != "ANY":
+        return None
+    return str(names[0]) if isinstance(names, list) and names else ""
 
 
 def _tools(body: Body) -> Iterator[OfferedTool]:

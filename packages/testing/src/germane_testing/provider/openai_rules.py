@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from germane_testing.provider.fields import Body, fields_of, listed, mapping, names_of_tools, shape_of, spelled, words
 
-__all__ = ["chat_refuses", "responses_refuses"]
+__all__ = ["MAX_CHOICES", "chat_refuses", "responses_refuses"]
 
+MAX_CHOICES: Final = 128
+"""The largest `n`."""
 _CHAT = words("""
     audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens metadata modalities
     moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
@@ -104,6 +107,8 @@ def chat_refuses(body: Body) -> Iterator[str]:
     """The chat completions API: roles, parts, tools, and each call with its results right behind it."""
     yield from fields_of("body", body, {"model", "messages"}, _CHAT)
     yield from _stream_options(body)
+    if body.get("n") is not None and body["n"] not in range(1, MAX_CHOICES + 1):
+        yield f"n: 1 to {MAX_CHOICES}"
     yield from _chat_tools(body)
     waiting = Counter[str]()
     for index, message in enumerate(listed(body.get("messages")) or [{}]):

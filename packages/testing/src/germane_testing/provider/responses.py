@@ -6,14 +6,15 @@ prefix has changed is left out and told in `input_transformations`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from germane_testing.provider.answering import Answer, Ids, OpenAIErrors
 from germane_testing.provider.binding import Binding, BoundPrefix, binding_of, opened, signed
 from germane_testing.provider.chat import forced_tool, text_of
 from germane_testing.provider.delivery import Event, pieces_of
-from germane_testing.provider.fields import Body, listed, mapping
+from germane_testing.provider.fields import Body, listed, mapping, words
 from germane_testing.provider.openai_rules import responses_refuses
 from germane_testing.provider.prompt_cache import BYTES_PER_TOKEN, Prompt, PromptCache, Seen
 from germane_testing.provider.received import Asked, OfferedTool, Received, Refused
@@ -23,18 +24,11 @@ from germane_testing.provider.stored_responses import StoredResponse, StoredResp
 __all__ = ["Responses"]
 
 _REASONS = {"length": "max_output_tokens", "filter": "content_filter"}
-_COPIED = (
-    *(
-        "instructions",
-        "max_output_tokens",
-        "max_tool_calls",
-        "metadata",
-        "previous_response_id",
-        "prompt_cache_key",
-        "reasoning",
-    ),
-    *("safety_identifier", "temperature", "text", "tool_choice", "tools", "top_p", "truncation", "user", "background"),
-)
+_COPIED = words("""
+    background instructions max_output_tokens max_tool_calls metadata previous_response_id prompt_cache_key reasoning
+    safety_identifier temperature text top_p truncation user
+""")
+"""Fields of a request that its response repeats."""
 _EMPTY: dict[str, Body] = {
     "message": {"content": []},
     "reasoning": {"summary": []},
@@ -51,6 +45,18 @@ _COMPARED = {
     "system": "input_changed",
     "messages": "input_changed",
 }
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A request as it was read: the items that the provider holds in front of it, those that were given and taken, what is told
+    of those that weren't, and the prefix of the answer."""
+
+    body: Body
+    before: list[Body]
+    given: list[Body]
+    removed: list[Body]
+    prefix: BoundPrefix
 
 
 class Responses(OpenAIErrors):
@@ -73,8 +79,8 @@ class Responses(OpenAIErrors):
             reasons = tuple(responses_refuses(body, held=before, socket=socket))
             if reasons:
                 raise Refused(400, reasons)
-        given, removed, prefix = self._checked(body, before, input_items(body))
-        items = [*before, *given]
+        turn = self._checked(body, before, input_items(body))
+        items = [*before, *turn.given]
         users = [index for index, item in enumerate(items) if item.get("role") == "user"]
         results = [index for index, item in enumerate(items) if str(item.get("type")).endswith("_call_output")]
         return Asked(
@@ -88,52 +94,37 @@ class Responses(OpenAIErrors):
             has_results=bool(results),
             answers_tools=bool(results) and results[-1] > (users[-1] if users else -1),
             streams=socket or bool(body.get("stream")),
-            kept=(body, before, given, removed, prefix),
+            kept=turn,
         )
 
     def answer(self, asked: Asked, reply: Reply) -> Answer:
-        body, before, given, removed, prefix = cast("tuple[Body, list[Body], list[Body], list[Body], BoundPrefix]", asked.kept)
-        id = self._ids("resp_")
-        compared = mapping(body.get("prompt_cache_options")).get("comparison_response_id")
+        turn, id = cast("_Turn", asked.kept), self._ids("resp_")
+        body, cached = turn.body, mapping(turn.body.get("prompt_cache_options"))
         options = tuple((key, body.get(key)) for key in ("prompt_cache_key", "text", "reasoning", "service_tier"))
-        prompt = Prompt(
-            asked.model, body.get("tools"), body.get("instructions"), [_bare(item) for item in (*before, *given)], options
-        )
-        seen = self._cache.read(prompt, id, compared)
-        head: Body = {"id": id, "object": "response", "created_at": 1_700_000_000, "model": reply.model or asked.model}
-        head |= {key: body.get(key) for key in _COPIED} | {"error": None, "incomplete_details": None}
-        head |= {"parallel_tool_calls": body.get("parallel_tool_calls", True), "store": body.get("store") is not False}
-        head |= {"tool_choice": body.get("tool_choice") or "auto", "tools": body.get("tools") or []}
-        asked_conversation = body.get("conversation")
-        if asked_conversation is not None:
-            named = asked_conversation if isinstance(asked_conversation, str) else mapping(asked_conversation).get("id")
-            head["conversation"] = {"id": named}
-        if removed:
-            head["input_transformations"] = removed
-        if compared is not None:
+        read = [_bare(item) for item in (*turn.before, *turn.given)]
+        prompt = Prompt(asked.model, body.get("tools"), body.get("instructions"), read, options)
+        seen = self._cache.read(prompt, id, cached.get("comparison_response_id"))
+        head = {"id": id, "model": reply.model or asked.model, **_head(turn)}
+        if cached.get("comparison_response_id") is not None:
             head["prompt_cache_diagnostics"] = _diagnostics(seen)
-        generates = body.get("generate") is not False and not mapping(body.get("prompt_cache_options")).get("prewarm")
-        output: list[Body] = []
-        if generates:
-            custom = {tool.name for tool in asked.tools if tool.custom}
-            encrypted = "reasoning.encrypted_content" in (body.get("include") or ())
-            output = list(_items(reply, prefix, self._ids, custom, encrypted=encrypted))
+        generates = body.get("generate") is not False and not cached.get("prewarm")
+        output = list(_items(reply, turn, asked.tools, self._ids)) if generates else []
         reason = _REASONS.get(reply.stop)
         ending = "incomplete" if reason else "completed"
         whole = {**head, "status": ending, "output": output, "usage": _usage(seen, reply, generates=generates)}
         if reason:
             whole["incomplete_details"] = {"reason": reason}
         events = list(_events(head, output, whole, ending, reply.delivery.characters))
-        stored = StoredResponse(whole, before, self._stored.with_ids(given), events)
+        stored = StoredResponse(whole, turn.before, self._stored.with_ids(turn.given), events)
         if body.get("background"):
             stored.background, stored.stage = True, "queued"
-        background = {**whole, "status": "queued", "output": [], "usage": None}
 
         def finish(complete: bool) -> None:
             if complete or stored.background:
                 self._stored.keep(body, stored)
 
-        return Answer(background if stored.background else whole, events, finish, stored)
+        queued = {**whole, "status": "queued", "output": [], "usage": None}
+        return Answer(queued if stored.background else whole, events, finish, stored)
 
     def error_event(self, status: int, message: str, code: str = "") -> Event:
         return "error", {"type": "error", "code": code or None, "message": message, "param": None, "sequence_number": 0}
@@ -141,8 +132,8 @@ class Responses(OpenAIErrors):
     def unknown_event(self) -> Event:
         return "response.weather", {"type": "response.weather", "weather": "fair", "sequence_number": 0}
 
-    def _checked(self, body: Body, before: Sequence[Body], given: Sequence[Body]) -> tuple[list[Body], list[Body], BoundPrefix]:
-        """The given items without the reasoning that is bound to another conversation, what is told of it, and the prefix."""
+    def _checked(self, body: Body, before: list[Body], given: Sequence[Body]) -> _Turn:
+        """Leaves out the reasoning that is bound to another conversation. Raises `Refused` for what isn't the provider's."""
         prefix = BoundPrefix(body.get("tools"), body.get("instructions"))
         binding = self._binding or binding_of(str(body.get("model")))
         kept: list[Body] = []
@@ -167,7 +158,22 @@ class Responses(OpenAIErrors):
                     continue
             if number >= len(before):
                 kept.append(item)
-        return kept, removed, prefix
+        return _Turn(body, before, kept, removed, prefix)
+
+
+def _head(turn: _Turn) -> Body:
+    """The fields of a response that its request decides."""
+    body = turn.body
+    head: Body = {"object": "response", "created_at": 1_700_000_000, "error": None, "incomplete_details": None}
+    head |= {key: body.get(key) for key in sorted(_COPIED)}
+    head |= {"parallel_tool_calls": body.get("parallel_tool_calls", True), "store": body.get("store") is not False}
+    head |= {"tool_choice": body.get("tool_choice") or "auto", "tools": body.get("tools") or []}
+    conversation = body.get("conversation")
+    if conversation is not None:
+        head["conversation"] = {"id": mapping(conversation).get("id", conversation)}
+    if turn.removed:
+        head["input_transformations"] = turn.removed
+    return head
 
 
 def _bare(item: Body) -> Body:
@@ -188,7 +194,10 @@ def _tools(body: Body) -> Iterator[OfferedTool]:
             yield OfferedTool(str(tool.get("name")), mapping(tool.get("parameters")), tool["type"] == "custom")
 
 
-def _items(reply: Reply, prefix: BoundPrefix, ids: Ids, custom: Collection[str], *, encrypted: bool) -> Iterator[Body]:
+def _items(reply: Reply, turn: _Turn, tools: Sequence[OfferedTool], ids: Ids) -> Iterator[Body]:
+    custom = {tool.name for tool in tools if tool.custom}
+    include = turn.body.get("include")
+    encrypted = isinstance(include, list) and "reasoning.encrypted_content" in include
     for part in reply.parts:
         match part:
             case Text(text):
@@ -201,7 +210,7 @@ def _items(reply: Reply, prefix: BoundPrefix, ids: Ids, custom: Collection[str],
             case Thinking(text, redacted):
                 summary = [] if redacted else [{"type": "summary_text", "text": text}]
                 item = {"type": "reasoning", "id": ids("rs_"), "summary": summary}
-                item["encrypted_content"] = signed(prefix, "") if encrypted else None
+                item["encrypted_content"] = signed(turn.prefix, "") if encrypted else None
             case ToolCall():
                 id = part.id or ids("call_")
                 if part.name in custom:
@@ -211,7 +220,7 @@ def _items(reply: Reply, prefix: BoundPrefix, ids: Ids, custom: Collection[str],
                     item = {"type": "function_call", "id": ids("fc_"), "call_id": id, "name": part.name}
                     item |= {"arguments": part.written, "status": "completed"}
         if not isinstance(part, Thinking):
-            prefix.add("item", _bare(item))
+            turn.prefix.add("item", _bare(item))
         yield item
 
 

@@ -114,7 +114,7 @@ class ResponsesSocket:
     async def _play(self, asked: Asked, reply: Reply, answer: Answer, lane: Body) -> None:
         held, delivery = cast("StoredResponse", answer.held), reply.delivery
         id = str(held.body["id"])
-        running = self._running[id] = _Running(asked.kept[0])
+        running = self._running[id] = _Running(asked.kept.body)
         events = disturbed(answer.events, delivery, self.responses.unknown_event(), self._failed)
         left = delivery.after if delivery.ends != "whole" else None
         if delivery.wait:

@@ -222,7 +222,8 @@ class LocalProvider:
             first = next((index for index, part in enumerate(parts) if part in ("responses", "conversations")), len(parts))
             if received.method == "GET" and len(parts) == first + 2 and query.get("stream") == ["true"]:
                 stored = self.stored.response(parts[-1])
-                after = int(query.get("starting_after", ["-1"])[0])
+                given = query.get("starting_after", ["-1"])[0]
+                after = int(given) if given.isdecimal() else -1
                 await outgoing.stream((), (event for event in stored.events if event[1]["sequence_number"] > after))
                 return
             sent = mapping(_parsed(received)) if received.method == "POST" and received.body and first < len(parts) else {}
