@@ -50,7 +50,10 @@ def test_the_longest_prefix_of_any_earlier_prompt_counts() -> None:
 def test_a_mark_that_moves_changes_nothing() -> None:
     """Neither does a field that is null in the place of one that is left out."""
     cache = PromptCache()
-    blocks = [{"type": "text", "text": "tea " * 100}, {"type": "text", "text": "milk " * 100, "citations": None}]
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "tea " * 100},
+        {"type": "text", "text": "milk " * 100, "citations": None},
+    ]
     whole = read(cache, [{"role": "user", "content": [{**blocks[0], "cache_control": {"type": "ephemeral"}}, blocks[1]]}])
     again = read(cache, [{"role": "user", "content": [blocks[0], {"type": "text", "text": "milk " * 100}]}])
     assert again.cached >= whole.tokens - 16

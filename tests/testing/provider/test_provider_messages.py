@@ -232,13 +232,18 @@ async def test_a_thread_that_is_being_continued_takes_no_second_turn(client: Asy
     threads: Any = {"betas": ["message-threads-2026-08-12"]}
     first = await client.beta.messages.create(**GIVEN, messages=ASKED, thread={"type": "create"}, **threads)
     turn: dict[str, Any] = {**GIVEN, **threads, "thread": {"type": "continue", "previous_message_id": first.id}}
-    provider.script.append(Reply("cut", delivery=Delivery(ends="stall", after=1)))
+    provider.script.append(Reply("cut", delivery=Delivery(ends="stall", after=700)))
     streams = await client.beta.messages.create(**turn, messages=ASKED, stream=True)
     with pytest.raises(BadRequestError) as raised:
         await client.beta.messages.create(**turn, messages=ASKED)
     assert raised.value.body["error"]["details"]["error_code"] == "thread_continue_in_flight"  # type: ignore[index]
+    begun = await anext(aiter(streams))
+    assert begun.type == "message_start"
     await streams.close()
     await provider.requests[1].ended.wait()
+    lost: Any = {"type": "continue", "previous_message_id": begun.message.id}
+    with pytest.raises(NotFoundError):
+        await client.beta.messages.create(**turn | {"thread": lost}, messages=ASKED)
     assert (await client.beta.messages.create(**turn, messages=ASKED)).content
 
 

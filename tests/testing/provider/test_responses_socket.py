@@ -147,14 +147,16 @@ async def test_steering_that_cant_be(connection: Any, provider: LocalProvider) -
 
 
 async def test_lanes_run_side_by_side(connection: Any, provider: LocalProvider, gate: Gate) -> None:
-    """A slow response holds its own lane alone, and the events name their lane."""
-    provider.script += [Reply("slow", delivery=Delivery(wait=1.0)), "fast"]
-    await connection.response.create(model="m", input="1", stream_id="a")
-    await connection.response.create(model="m", input="2", stream_id="b")
+    """A slow response holds its own lane alone, and the events name their lane; within a lane they keep their order."""
+    provider.script += [Reply("slow", delivery=Delivery(wait=1.0)), "fast", "next"]
+    for number, lane in enumerate("aab"):
+        await connection.response.create(model="m", input=str(number), stream_id=lane)
     fast = (await until(connection, *ENDS))[-1]
     gate.passes.release()
     slow = (await until(connection, *ENDS))[-1]
-    assert [(one.stream_id, one.response.output_text) for one in (fast, slow)] == [("b", "fast"), ("a", "slow")]
+    last = (await until(connection, *ENDS))[-1]
+    ended = [(one.stream_id, one.response.output_text) for one in (fast, slow, last)]
+    assert ended == [("b", "fast"), ("a", "slow"), ("a", "next")]
 
 
 async def test_what_goes_wrong(connection: Any, provider: LocalProvider) -> None:
