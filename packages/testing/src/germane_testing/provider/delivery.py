@@ -47,14 +47,13 @@ def disturbed(
 
 @dataclass(slots=True)
 class Outgoing:
-    """What is sent for one request; `sleep` and `closed` are the provider's. `response` is the answer once its head was
+    """What is sent for one request; `sleep` is the provider's. `response` is the answer once its head was
     written."""
 
     request: web.BaseRequest
     received: Received
     delivery: Delivery
     sleep: Callable[[float], Awaitable[object]]
-    closed: asyncio.Event
     keep_alive: bool = True
     response: web.StreamResponse | None = None
 
@@ -70,8 +69,8 @@ class Outgoing:
         return await self._send(200, [*fixed, *headers], written, chunked=True)
 
     async def hang(self) -> None:
-        """Returns when the provider closes; a client that goes away cancels the request before."""
-        await self.closed.wait()
+        """Never returns: a client that goes away cancels the request, and so does a provider that closes."""
+        await asyncio.get_running_loop().create_future()
 
     async def _send(
         self, status: int, headers: Iterable[tuple[str, str]], written: Iterable[bytes], *, chunked: bool = False

@@ -21,7 +21,7 @@ from germane_testing.provider.fields import Body, fields_of, listed, mapping
 from germane_testing.provider.received import Asked, Received, Refused
 from germane_testing.provider.replies import Chosen, Failure, NoAnswer, Reply, Verbatim
 from germane_testing.provider.responses import Responses
-from germane_testing.provider.stored_responses import StoredResponse, StoredResponses
+from germane_testing.provider.stored_responses import StoredResponse, StoredResponses, input_items
 
 __all__ = ["ResponsesSocket"]
 
@@ -50,7 +50,6 @@ class ResponsesSocket:
     ids: Ids
     choose: Callable[[Asked], Chosen]
     sleep: Callable[[float], Awaitable[object]]
-    closed: asyncio.Event
     _own: dict[str, StoredResponse] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
     _queued: dict[str, list[Body]] = field(default_factory=dict)
@@ -75,7 +74,7 @@ class ResponsesSocket:
     async def _event(self, text: str) -> None:
         try:
             body = mapping(json.loads(text))
-        except ValueError:
+        except (ValueError, RecursionError):
             body = {}
         match body.get("type"):
             case "response.create":
@@ -88,11 +87,9 @@ class ResponsesSocket:
                 await self._error(400, f"unknown event type {kind!r}", "invalid_event")
 
     async def _create(self, body: Body) -> None:
-        waiting = self._queued.pop(str(body.get("previous_response_id")), None)
+        waiting = self._queued.pop(str(body.get("previous_response_id")), [])
         if waiting:
-            given = body.get("input")
-            own = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
-            body = {**body, "input": [*own, *waiting] if _answers(own) else [*waiting, *own]}
+            body = {**body, "input": [*waiting, *input_items(body)]}
         lane = {"stream_id": body["stream_id"]} if "stream_id" in body else {}
         try:
             asked = self.responses.read_event(self.received, body, self._own.items(), socket=True)
@@ -106,7 +103,7 @@ class ResponsesSocket:
             case Verbatim(text):
                 await self._send(text if isinstance(text, str) else text.decode("utf-8", "replace"))
             case NoAnswer(closes):
-                await self._stop("cut" if closes else "stall")
+                await self._stop(closes=closes)
             case str() | Reply() as said:
                 reply = Reply(said) if isinstance(said, str) else said
                 await self._play(asked, reply, self.responses.answer(asked, reply), lane)
@@ -116,39 +113,30 @@ class ResponsesSocket:
         id = str(held.body["id"])
         running = self._running[id] = _Running(asked.kept.body)
         events = disturbed(answer.events, delivery, self.responses.unknown_event(), self._failed)
-        left = delivery.after if delivery.ends != "whole" else None
+        left = delivery.after
         if delivery.wait:
             await self.sleep(delivery.wait)
-        done: list[Body] = []
+        output: list[Body] = []
         for name, data in events:
             if running.sent and delivery.pause:
                 await self.sleep(delivery.pause)
-            if running.steers and done and name == "response.output_item.added":
+            if running.steers and output and name == "response.output_item.added":
+                held.body = {**held.body, "status": "incomplete", "incomplete_details": {"reason": "steered"}, "output": output}
+                await self._number(running, {"type": "response.incomplete", "response": held.body}, lane)
                 break
-            text = json_bytes({**data, "sequence_number": running.sent, **lane}).decode()
-            if left is not None and left < len(text.encode()):
-                await self._stop(delivery.ends)
+            left -= len(json_bytes(data)) if delivery.ends != "whole" else 0
+            if left < 0:
+                await self._stop(closes=delivery.ends == "cut")
                 return
-            left = None if left is None else left - len(text.encode())
-            running.sent += 1
-            await self._send(text)
-            if name == "response.output_item.done":
-                done.append(data["item"])
+            await self._number(running, data, lane)
             if name == "error":
                 running.done = True
                 return
-        else:
-            running.done = True
-            answer.finish(True)
-            self._own[id] = held
-            await self._after(running, held, lane)
-            return
+            if name == "response.output_item.done":
+                output.append(data["item"])
         running.done = True
-        steered = {**held.body, "status": "incomplete", "incomplete_details": {"reason": "steered"}, "output": done}
-        held.body = steered
         answer.finish(True)
         self._own[id] = held
-        await self._number(running, {"type": "response.incomplete", "response": steered}, lane)
         await self._after(running, held, lane)
 
     async def _after(self, running: _Running, held: StoredResponse, lane: Body) -> None:
@@ -169,7 +157,7 @@ class ResponsesSocket:
     async def _steer(self, body: Body) -> None:
         id, given = str(body.get("previous_response_id")), body.get("input")
         running = self._running.get(id)
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
+        items = input_items(body)
         reasons = list(fields_of("response.steer", body, {"type", "input", "previous_response_id"}, ()))
         problem = ""
         if reasons or not items or any(item.get("role") != "user" or not item.get("content") for item in items):
@@ -208,14 +196,11 @@ class ResponsesSocket:
         self.received.sent += text.encode()
         await self.socket.send_str(text)
 
-    async def _stop(self, ends: str) -> None:
-        if ends == "stall":
-            await self.closed.wait()
-        self.drop()
-
-
-def _answers(items: list[Body]) -> bool:
-    return any(str(item.get("type")).endswith("_output") for item in items)
+    async def _stop(self, *, closes: bool) -> None:
+        """Closes the connection, or leaves it as it is."""
+        if closes:
+            self.drop()
+        await asyncio.get_running_loop().create_future()
 
 
 def _needed(item: Body) -> Body:

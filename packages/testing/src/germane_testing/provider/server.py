@@ -91,7 +91,6 @@ class LocalProvider:
             ":generateContent": ("gemini", gemini),
             ":streamGenerateContent": ("gemini", gemini),
         }
-        self._closed = asyncio.Event()
 
     @property
     def refused(self) -> list[str]:
@@ -116,7 +115,6 @@ class LocalProvider:
         try:
             yield self
         finally:
-            self._closed.set()
             await runner.cleanup()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -206,7 +204,6 @@ class LocalProvider:
             self._ids,
             self._chosen,
             self._sleep,
-            self._closed,
         ).run()
         return socket
 
@@ -253,7 +250,7 @@ class LocalProvider:
         return self._messages if "/messages" in path else self._responses
 
     def _outgoing(self, request: web.BaseRequest, received: Received, delivery: Delivery) -> Outgoing:
-        return Outgoing(request, received, delivery, self._sleep, self._closed, self._keep_alive)
+        return Outgoing(request, received, delivery, self._sleep, self._keep_alive)
 
 
 _JSON = (("Content-Type", "application/json"),)
