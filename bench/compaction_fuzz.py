@@ -4,9 +4,9 @@
 
 Each conversation of `germane_testing.conversations` goes through `germane.integrations.compact` with a random strategy, budget
 and archive. Counted are outputs that a provider would refuse, by the public validators and by an independent second opinion
-(`tests/support/strict_rules.py`, where it knows what the conversation holds); outputs above the budget where `fits` is true,
-read and counted anew; what `validate_against` names: pairs split, the user's last words lost, signed items altered …; a second
-run with another result; and changed input. With 0 of N the true rate is below 3/N at 95 % confidence.
+(those of `germane_testing.provider`, where it knows what the conversation holds); outputs above the budget where `fits` is
+true, read and counted anew; what `validate_against` names: pairs split, the user's last words lost, signed items altered …; a
+second run with another result; and changed input. With 0 of N the true rate is below 3/N at 95 % confidence.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ from germane_testing.conversations import GeneratedConversation, generated
 from germane_testing.validators import validate, validate_against
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
-from support.strict_rules import anthropic_refuses, chat_refuses, gemini_refuses, responses_refuses
+from germane_testing.provider.anthropic_rules import anthropic_refuses
+from germane_testing.provider.gemini import gemini_refuses
+from germane_testing.provider.openai_rules import chat_refuses, responses_refuses
 
 __all__ = ["FOUND", "FOUND_LARGE", "Case", "Outcome", "Tally", "case", "main", "outcome", "run"]
 
@@ -277,7 +279,7 @@ def counted(each: Case, found: Compaction) -> int:
 def second_opinion(provider: str, messages: Sequence[Mapping[str, Any]], system: Any) -> Iterator[str]:
     """Yields why the independent rules refuse the messages, apart from what they are stricter in than the API."""
     refuses, key = _STRICT[provider]
-    body: dict[str, Any] = {"model": "m", key: messages}
+    body: dict[str, Any] = {"model": "m", key: list(messages)}
     if provider == "anthropic":
         body |= {"max_tokens": 9, **({} if system is None else {"system": system})}
     elif provider == "gemini":

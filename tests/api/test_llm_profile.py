@@ -17,8 +17,8 @@ from germane.kinds.events.reads import PutReplacement
 from germane.models.llm_endpoints import ChatCompletions
 from germane.types.reports import ExtractionRun
 from germane_testing.builders import writing
+from germane_testing.provider import answers, local_provider
 from germane_testing.time_warp import Ticking
-from support.llm_server import serving_llm
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM, entry, listed
 
@@ -121,17 +121,17 @@ async def one_line(opening: Opening, time: Ticking, *script: Any) -> AsyncIterat
 
 async def test_a_model_writes_one_line_in_place_of_several(time: Ticking, tmp_path: Path) -> None:
     """Over the wire, in the call that extracts; the line says where it comes from, and the others why they don't stand."""
-    async with serving_llm() as server:
-        llm = ChatCompletions(f"{server.url}/v1", "m", "key", sleep=server.sleep)
+    async with local_provider() as server:
+        llm = ChatCompletions(f"{server.url}/v1", "m", "key")
         async with opening_in(tmp_path, time)(llm) as germane:
             agent = germane.agent("a", user="ana")
             line = entry(ONE_LINE, "m1", "m2") | {"always": True, "replaces": ["k1", "k2"]}
-            server.text = json.dumps({"memories": [line], "ended": []})
+            server.rule = answers(json.dumps({"memories": [line], "ended": []}))
             run = await extracted(agent, time, KNEE, STAIRS)
             view = await agent.profile()
         await llm.close()
     assert (run.calls, run.messages, run.memories, run.ended, run.rejected) == (1, 2, 1, 0, 0)
-    (asked,) = server.asked
+    (asked,) = server.bodies
     assert asked["response_format"]["json_schema"]["strict"] is True
     known = known_in(asked["messages"][-1]["content"])
     assert {text: one["line"] for text, one in known.items()} == {KNEE: True, STAIRS: True}

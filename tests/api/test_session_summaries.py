@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from germane import Agent, Germane
 from germane.api import session_compactions
@@ -22,9 +21,9 @@ from germane.compaction.strategy import Truncate
 from germane.errors import StoreUnavailable
 from germane.kinds.archive.reads import HandlesKept, LatestSummaries, SummariesKept
 from germane.types.message import Message
+from germane_testing.provider import LocalProvider, local_provider
 from germane_testing.time_warp import Ticking
-from support.heated_rooms import rooms, turns
-from support.llm_server import LLMServer, openai, serving_llm
+from support.heated_rooms import rooms, summed_up, turns
 from support.llm_store import Opening, opening_in, standing_clock
 from support.scripted_llm import ScriptedLLM
 
@@ -71,14 +70,9 @@ async def by_builder(agent: Agent, messages: list[dict[str, Any]]) -> Shown:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[LLMServer]:
+async def server() -> AsyncIterator[LocalProvider]:
     """Sums up the rooms that it is asked about."""
-    async with serving_llm() as server:
-
-        async def honest(payload: dict[str, Any]) -> web.StreamResponse:
-            return web.json_response(openai(payload, await rooms(payload["messages"][-1]["content"])))
-
-        server.script = [honest] * 200
+    async with local_provider(rule=lambda asked: summed_up(asked.text)) as server:
         yield server
 
 
@@ -103,13 +97,13 @@ def stands_in(folder: Path) -> bool:
     return any(TOLD.encode() in path.read_bytes() for path in folder.iterdir())
 
 
-def endpoint(server: LLMServer) -> str:
+def endpoint(server: LocalProvider) -> str:
     return f"{server.url}/v1#rooms"
 
 
 @pytest.mark.parametrize("way", [by_history, by_assembly, by_builder])
 async def test_every_way_takes_the_language_models_text_with_the_next_move(
-    opening: Opening, server: LLMServer, way: Way
+    opening: Opening, server: LocalProvider, way: Way
 ) -> None:
     """Between two moves the summary stays byte for byte, whatever is finished meanwhile."""
     async with opening(endpoint(server)) as germane:
@@ -145,31 +139,31 @@ async def test_only_what_is_new_is_counted(opening: Opening, monkeypatch: pytest
     assert counted[1] == counted[3] <= 4
 
 
-async def test_what_was_written_serves_after_a_restart(opening: Opening, server: LLMServer) -> None:
+async def test_what_was_written_serves_after_a_restart(opening: Opening, server: LocalProvider) -> None:
     """Also where the boundary has moved meanwhile; what was asked about isn't asked about again."""
     async with opening(endpoint(server)) as germane:
         agent = germane.agent(user="ana")
         _, first = await by_history(agent, asking(30))
         await worker_of(germane).drain()
-        asked = len(server.asked)
+        asked = len(server.requests)
     assert TOLD not in first
     async with opening(endpoint(server)) as germane:
         agent = germane.agent(user="ana")
         _, same = await by_history(agent, asking(30))
         await worker_of(germane).drain()
-        assert (same, len(server.asked), worker_of(germane).total.asked) == (first, asked, 0)
+        assert (same, len(server.requests), worker_of(germane).total.asked) == (first, asked, 0)
     async with opening(endpoint(server)) as germane:
         agent = germane.agent(user="ana")
         _, moved = await by_history(agent, asking(42))
         await worker_of(germane).drain()
-        sent = server.asked[asked]["messages"][-1]["content"]
+        sent = server.bodies[asked]["messages"][-1]["content"]
     assert TOLD in moved
-    assert len(server.asked) == asked + 1
+    assert len(server.requests) == asked + 1
     assert "room R0 set to? The" not in sent
     assert "room R25 set to? The" in sent
 
 
-async def test_another_process_has_what_was_written(opening: Opening, server: LLMServer) -> None:
+async def test_another_process_has_what_was_written(opening: Opening, server: LocalProvider) -> None:
     """From its first call in the session on."""
     async with opening(endpoint(server)) as one, opening(None) as without, opening(endpoint(server)) as other:
         await by_history(one.agent(user="ana"), asking(30))

@@ -23,20 +23,21 @@ from germane.integrations.langgraph import (
     show_earlier_tool,
     stand_ins,
 )
-from support.strict_provider import SAID, StrictProvider, strict_provider
+from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 
 pytestmark = [pytest.mark.requirement("HIST-4"), pytest.mark.filterwarnings("ignore:create_react_agent")]
 WORDS = "word " * 60
+SAID = "By e-mail."
 
 
 @pytest.fixture
-def server() -> Iterator[StrictProvider]:
-    with strict_provider(parallel=3) as provider:
+def server() -> Iterator[LocalProvider]:
+    with provider_in_thread(keep_alive=False, rule=calls_tools(SAID, parallel=3, each_turn=True)) as provider:
         yield provider
 
 
-def chat_model(server: StrictProvider) -> ChatOpenAI:
-    return ChatOpenAI(model="gpt-5.4", base_url=f"{server.address}/v1", api_key="none")  # type: ignore[arg-type]
+def chat_model(server: LocalProvider) -> ChatOpenAI:
+    return ChatOpenAI(model="gpt-5.4", base_url=f"{server.url}/v1", api_key="none")  # type: ignore[arg-type]
 
 
 def order() -> str:
@@ -44,7 +45,7 @@ def order() -> str:
     return f"ordered: {WORDS}"
 
 
-def test_an_agent_with_parallel_tools_stays_within_the_budget_and_keeps_its_history(server: StrictProvider) -> None:
+def test_an_agent_with_parallel_tools_stays_within_the_budget_and_keeps_its_history(server: LocalProvider) -> None:
     """Twelve turns with three calls each: no request is refused, none grows beyond the budget, and the checkpoint has all."""
     agent = create_agent(
         chat_model(server), [order], system_prompt="Be brief.", middleware=[CompactionMiddleware(max_tokens=1_500)],
@@ -55,26 +56,26 @@ def test_an_agent_with_parallel_tools_stays_within_the_budget_and_keeps_its_hist
         out = agent.invoke({"messages": [HumanMessage(f"Order number {turn}. {WORDS}")]}, thread)
         assert out["messages"][-1].content == SAID
     assert server.refused == []
-    assert len(server.taken) == 24
-    sent = [body["messages"] for _, body in server.taken]
+    assert len(server.bodies) == 24
+    sent = [body["messages"] for body in server.bodies]
     assert len(out["messages"]) == 12 * 6
     assert max(len(messages) for messages in sent) < 30
     assert all(messages[0] == {"role": "system", "content": "Be brief."} for messages in sent)
     assert f"Order number 11. {WORDS}" in [message["content"] for message in sent[-1]]
 
 
-async def test_an_agent_is_compacted_in_asynchronous_runs_too(server: StrictProvider) -> None:
+async def test_an_agent_is_compacted_in_asynchronous_runs_too(server: LocalProvider) -> None:
     agent = create_agent(chat_model(server), [order], middleware=[CompactionMiddleware(max_tokens=1_000)])
     await agent.ainvoke({"messages": [*history(20), HumanMessage("And now?")]})
     assert server.refused == []
-    assert len(server.taken[0][1]["messages"]) < 20
+    assert len(server.bodies[0]["messages"]) < 20
 
 
 @pytest.mark.parametrize("replace_history", [False, True])
 def test_the_hook_sends_less_and_replaces_the_history_only_when_told_to(replace_history: bool) -> None:
     from langgraph.prebuilt import create_react_agent
 
-    with strict_provider(parallel=2) as server:
+    with provider_in_thread(keep_alive=False, rule=calls_tools(SAID, parallel=2, each_turn=True)) as server:
         model = chat_model(server)
         hook = pre_model_hook(model, max_tokens=1_000, tools=[order], replace_history=replace_history)
         agent = create_react_agent(model, [order], pre_model_hook=hook)
@@ -83,7 +84,7 @@ def test_the_hook_sends_less_and_replaces_the_history_only_when_told_to(replace_
         assert server.refused == []
         assert (len(out) < len(given)) is replace_history
         assert {"now", "a19"} <= {message.id for message in out}
-        assert len(server.taken[0][1]["messages"]) < 20
+        assert len(server.bodies[0]["messages"]) < 20
 
 
 def test_the_hook_is_a_node_of_any_graph_with_messages() -> None:

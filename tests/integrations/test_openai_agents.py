@@ -25,16 +25,17 @@ from openai import AsyncOpenAI
 
 from germane.integrations import MemoryArchive
 from germane.integrations.openai_agents import call_model_input_filter, show_earlier_tool
-from support.strict_provider import SAID, StrictProvider, strict_provider
+from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 from support.wild_conversations import PNG
 
 pytestmark = pytest.mark.requirement("HIST-4")
 WORDS = "word " * 60
+SAID = "By e-mail."
 
 
 @pytest.fixture
-def server() -> Iterator[StrictProvider]:
-    with strict_provider(parallel=3) as provider:
+def server() -> Iterator[LocalProvider]:
+    with provider_in_thread(keep_alive=False, rule=calls_tools(SAID, parallel=3, each_turn=True)) as provider:
         yield provider
 
 
@@ -44,8 +45,8 @@ def order() -> str:
     return f"ordered: {WORDS}"
 
 
-def client(server: StrictProvider) -> AsyncOpenAI:
-    return AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none")
+def client(server: LocalProvider) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none")
 
 
 def config(**options: Any) -> RunConfig:
@@ -53,7 +54,7 @@ def config(**options: Any) -> RunConfig:
 
 
 async def test_turns_with_parallel_tools_stay_within_the_budget_and_the_session_keeps_all(
-    server: StrictProvider, tmp_path: Path
+    server: LocalProvider, tmp_path: Path
 ) -> None:
     """Reasoning items and the calls that follow from them go together, through both compaction and the SDK."""
     model = OpenAIResponsesModel("gpt-5.4", client(server))
@@ -63,17 +64,17 @@ async def test_turns_with_parallel_tools_stay_within_the_budget_and_the_session_
         run = await Runner.run(agent, f"Order number {turn}. {WORDS}", session=session, run_config=config(max_tokens=1_500))
         assert run.final_output == SAID
     assert server.refused == []
-    assert len(server.taken) == 24
-    inputs = [body["input"] for _, body in server.taken]
+    assert len(server.bodies) == 24
+    inputs = [body["input"] for body in server.bodies]
     assert max(map(len, inputs)) < 40
     assert any(item.get("type") == "reasoning" for item in inputs[-1])
-    assert all(body["instructions"] == "Be brief." for _, body in server.taken)
+    assert all(body["instructions"] == "Be brief." for body in server.bodies)
     assert {"role": "user", "content": f"Order number 11. {WORDS}"} in inputs[-1]
     assert len(await session.get_items()) == 12 * 10
     session.close()
 
 
-async def test_models_of_the_chat_api_are_compacted_too(server: StrictProvider) -> None:
+async def test_models_of_the_chat_api_are_compacted_too(server: LocalProvider) -> None:
     """The SDK keeps items of the Responses API whatever the model, and writes chat messages from them."""
     agent = Agent("seller", tools=[order], model=OpenAIChatCompletionsModel("gpt-5.4", client(server)))
     items: list[Any] = []
@@ -82,7 +83,7 @@ async def test_models_of_the_chat_api_are_compacted_too(server: StrictProvider) 
         items = (await Runner.run(agent, items, run_config=config(max_tokens=1_500))).to_input_list()
     assert server.refused == []
     assert len(items) == 8 * 8
-    assert max(len(body["messages"]) for _, body in server.taken) < 30
+    assert max(len(body["messages"]) for body in server.bodies) < 30
 
 
 async def test_items_of_hosted_tools_are_moved_whole_or_not_at_all() -> None:
@@ -121,7 +122,7 @@ async def test_a_result_without_its_call_in_the_past_becomes_text() -> None:
     assert sent[1:] == given[1:]
 
 
-async def test_what_was_closed_does_not_split_calls_for_a_model_of_the_chat_api(server: StrictProvider) -> None:
+async def test_what_was_closed_does_not_split_calls_for_a_model_of_the_chat_api(server: LocalProvider) -> None:
     """One of three parallel calls was never answered, and one result has no call: the rest goes out as valid chat messages."""
     calls = [{"type": "function_call", "call_id": id, "name": "order", "arguments": "{}"} for id in ("c1", "c2", "c3")]
     outputs = [{"type": "function_call_output", "call_id": id, "output": "ordered"} for id in ("c3", "lost", "c1")]
@@ -130,7 +131,7 @@ async def test_what_was_closed_does_not_split_calls_for_a_model_of_the_chat_api(
     agent = Agent("seller", tools=[order], model=OpenAIChatCompletionsModel("gpt-5.4", client(server)))
     await Runner.run(agent, given, run_config=config())
     assert server.refused == []
-    sent = server.taken[0][1]["messages"]
+    sent = server.bodies[0]["messages"]
     roles = [message["role"] for message in sent]
     assert roles[:4] == ["user", "assistant", "tool", "tool"]
     assert sorted(roles[4:]) == ["assistant", "user", "user"]

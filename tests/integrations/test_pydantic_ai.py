@@ -47,9 +47,10 @@ from germane.integrations.pydantic_ai import (
     show_earlier_tool,
     stand_ins,
 )
-from support.strict_provider import SAID, strict_provider
+from germane_testing.provider import calls_tools, provider_in_thread
 
 pytestmark = pytest.mark.requirement("HIST-4")
+SAID = "By e-mail."
 WORDS = "word " * 60
 
 
@@ -104,16 +105,16 @@ async def test_a_processor_makes_the_compacted_messages_the_history() -> None:
 
 async def test_the_wire_is_valid_for_a_provider_that_is_strict() -> None:
     """The package's own model of OpenAI writes the requests, and the server refuses what the API refuses."""
-    with strict_provider(parallel=3) as server:
-        provider = OpenAIProvider(openai_client=AsyncOpenAI(base_url=f"{server.address}/v1", api_key="none"))
+    with provider_in_thread(keep_alive=False, rule=calls_tools(parallel=3, each_turn=True)) as server:
+        provider = OpenAIProvider(openai_client=AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none"))
         model = OpenAIChatModel("gpt-5.4", provider=provider)
         agent = Agent(model, system_prompt="Be brief.", tools=[order], capabilities=[HistoryCompaction(max_tokens=1_500)])
         messages: list[ModelMessage] = []
         for turn in range(8):
             messages = (await agent.run(f"Order number {turn}. {WORDS}", message_history=messages)).all_messages()
         assert server.refused == []
-        assert len(server.taken) == 16
-        assert max(len(body["messages"]) for _, body in server.taken) < 30
+        assert len(server.bodies) == 16
+        assert max(len(body["messages"]) for body in server.bodies) < 30
 
 
 async def test_the_packages_test_model_runs_with_it() -> None:

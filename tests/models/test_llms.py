@@ -12,28 +12,63 @@ from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.models.llm_endpoints import AnthropicMessages, ChatCompletions
 from germane.models.llms import FunctionLLM, open_llm
 from germane.ports.models import LLM, Completion
-from support.llm_server import LLMServer, anthropic, cut, dropped, openai, says, serving_llm, status
+from germane_testing.provider import (
+    DROP,
+    Asked,
+    Delivery,
+    Failure,
+    LocalProvider,
+    Refusal,
+    Reply,
+    Usage,
+    Verbatim,
+    answers,
+    local_provider,
+)
+from germane_testing.provider.replies import Step
 
 KEY, SAID = "sk-very-secret", "my sister lives in Oslo"
+PAID: dict[str, Any] = {"usage": Usage(input=100, cached=10, output=20), "model": "m-2024"}
 SCHEMA = {"type": "object", "additionalProperties": False, "required": [], "properties": {}}
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[LLMServer]:
-    async with serving_llm() as server:
+async def server() -> AsyncIterator[LocalProvider]:
+    async with local_provider(rule=answers('{"memories": []}', **PAID)) as server:
         yield server
 
 
-def _llm(provider: str, server: LLMServer, **options: Any) -> LLM:
-    options = {"sleep": server.sleep, "jitter": lambda: 0.5, **options}
+class Sleeps(list[float]):
+    """In place of `asyncio.sleep`: the seconds of each."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+@pytest.fixture
+def slept() -> Sleeps:
+    return Sleeps()
+
+
+def status(code: int, **headers: str) -> Step:
+    """An error that quotes what it was sent, as some do."""
+
+    def step(asked: Asked) -> Failure:
+        return Failure(code, json.dumps(asked.body), headers=tuple(headers.items()))
+
+    return step
+
+
+def _llm(provider: str, server: LocalProvider, **options: Any) -> LLM:
+    options = {"sleep": Sleeps(), "jitter": lambda: 0.5, **options}
     if provider == "openai":
         return ChatCompletions(f"{server.url}/v1", "m", KEY, **options)
     return AnthropicMessages(server.url, "m", KEY, **options)
 
 
 @pytest.fixture(params=["openai", "anthropic"])
-async def llm(request: pytest.FixtureRequest, server: LLMServer) -> AsyncIterator[LLM]:
-    llm = _llm(request.param, server)
+async def llm(request: pytest.FixtureRequest, server: LocalProvider, slept: Sleeps) -> AsyncIterator[LLM]:
+    llm = _llm(request.param, server, sleep=slept)
     yield llm
     await llm.close()
 
@@ -42,45 +77,45 @@ async def _asked(llm: LLM, **options: Any) -> Completion:
     return await llm.complete("Be brief.", SAID, max_tokens=64, **options)
 
 
-async def test_an_answer_comes_with_its_model_and_tokens(llm: LLM, server: LLMServer) -> None:
+async def test_an_answer_comes_with_its_model_and_tokens(llm: LLM, server: LocalProvider) -> None:
     """A completion says what it cost, cached input included."""
-    server.text = "Hello"
+    server.rule = answers("Hello", **PAID)
     assert await _asked(llm) == Completion(text="Hello", input_tokens=100, output_tokens=20, model="m-2024")
 
 
-async def test_with_a_schema_the_answer_is_json(llm: LLM, server: LLMServer) -> None:
+async def test_with_a_schema_the_answer_is_json(llm: LLM, server: LocalProvider) -> None:
     """The endpoint is asked for the schema in its own way: a response format, or a tool that must be called."""
-    server.text = '{"a": "é"}'
+    server.rule = answers('{"a": "é"}')
     completion = await _asked(llm, schema=SCHEMA)
     assert json.loads(completion.text) == {"a": "é"}
-    (asked,) = server.asked
+    (asked,) = server.bodies
     if llm.name.startswith("openai"):
         assert asked["response_format"]["json_schema"] == {"name": "answer", "strict": True, "schema": SCHEMA}
     else:
         assert (asked["tools"][0]["input_schema"], asked["tool_choice"]["type"]) == (SCHEMA, "tool")
 
 
-async def test_the_key_goes_into_the_providers_own_header(llm: LLM, server: LLMServer) -> None:
+async def test_the_key_goes_into_the_providers_own_header(llm: LLM, server: LocalProvider) -> None:
     """OpenAI's protocol takes a bearer token, Anthropic's `x-api-key` and a version."""
     await _asked(llm)
-    (headers,) = server.headers
+    (received,) = server.requests
     if llm.name.startswith("openai"):
-        assert headers["Authorization"] == f"Bearer {KEY}"
+        assert received.header("authorization") == f"Bearer {KEY}"
     else:
-        assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
+        assert (received.header("x-api-key"), received.header("anthropic-version")) == (KEY, "2023-06-01")
 
 
 @pytest.mark.parametrize("code", [429, 500, 503, 529])
-async def test_a_busy_endpoint_is_asked_again(llm: LLM, server: LLMServer, code: int) -> None:
+async def test_a_busy_endpoint_is_asked_again(llm: LLM, server: LocalProvider, slept: Sleeps, code: int) -> None:
     """Retries wait as long as the endpoint asks for, else exponentially."""
     server.script = [status(code, **{"Retry-After": "7"}), status(code)]
     assert (await _asked(llm)).output_tokens == 20
-    assert server.slept == [7.0, 1.0]
+    assert slept == [7.0, 1.0]
 
 
-async def test_a_dropped_connection_is_retried_and_then_an_error_of_the_endpoint(llm: LLM, server: LLMServer) -> None:
+async def test_a_dropped_connection_is_retried_and_then_an_error_of_the_endpoint(llm: LLM, server: LocalProvider) -> None:
     """Without an answer nothing is known about this request: any other would fail too."""
-    server.script = [dropped] * 3
+    server.script = [DROP] * 3
     with pytest.raises(LLMError, match="didn't answer: ServerDisconnectedError 3 times") as raised:
         await _asked(llm)
     assert raised.value.of_endpoint
@@ -89,7 +124,9 @@ async def test_a_dropped_connection_is_retried_and_then_an_error_of_the_endpoint
 @pytest.mark.parametrize(
     ("code", "of_endpoint"), [(401, True), (403, True), (404, True), (400, False), (413, False), (500, False)]
 )
-async def test_an_error_says_whether_any_request_would_fail(llm: LLM, server: LLMServer, code: int, of_endpoint: bool) -> None:
+async def test_an_error_says_whether_any_request_would_fail(
+    llm: LLM, server: LocalProvider, code: int, of_endpoint: bool
+) -> None:
     """A wrong key concerns the endpoint, a refused request or a fault of the server's this request alone."""
     server.script = [status(code)] * 3
     with pytest.raises(LLMError, match=f"answered {code}") as raised:
@@ -102,22 +139,22 @@ async def test_an_error_says_whether_any_request_would_fail(llm: LLM, server: LL
     [
         status(401),
         status(500),
-        says(""),
-        says("garbage"),
-        says("[1]"),
-        says({}),
-        says({"choices": []}),
-        says({"choices": [7], "content": [7]}),
-        says({"choices": [{"message": {"content": None}}], "content": [{"type": "text"}]}),
-        says({"choices": "x", "content": "x"}),
-        says("[" * 100_000),
-        says("x" * 200_000),
-        cut,
-        dropped,
+        Verbatim(""),
+        Verbatim("garbage"),
+        Verbatim("[1]"),
+        Verbatim("{}"),
+        Reply("x", changes={"choices": [], "content": []}),
+        Reply("x", changes={"choices": [7], "content": [7]}),
+        Reply("x", changes={"choices": [{"message": {"content": None}}], "content": [{"type": "text"}]}),
+        Reply("x", changes={"choices": "x", "content": "x"}),
+        Verbatim("[" * 100_000),
+        Verbatim("x" * 200_000),
+        Reply("x", delivery=Delivery(ends="cut", after=17)),
+        DROP,
     ],
 )
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-async def test_whatever_comes_is_an_llm_error_without_content_or_key(server: LLMServer, provider: str, reply: Any) -> None:
+async def test_whatever_comes_is_an_llm_error_without_content_or_key(server: LocalProvider, provider: str, reply: Any) -> None:
     """An endpoint that answers garbage, half an answer, or what it was sent raises one kind of error, which quotes nothing."""
     llm = _llm(provider, server, retries=0)
     server.script = [reply]
@@ -128,38 +165,38 @@ async def test_whatever_comes_is_an_llm_error_without_content_or_key(server: LLM
 
 
 @pytest.mark.parametrize(
-    ("provider", "body", "reason"),
+    ("provider", "reply", "reason"),
     [
-        ("openai", openai({"model": "m"}, "half", finish_reason="length"), "cut off"),
-        ("openai", openai({"model": "m"}, "", finish_reason="content_filter"), "refused"),
-        ("openai", openai({"model": "m"}, "", message={"content": None, "refusal": "no"}), "refused"),
-        ("anthropic", anthropic({"model": "m"}, "half", stop_reason="max_tokens"), "cut off"),
-        ("anthropic", anthropic({"model": "m"}, "no", stop_reason="refusal"), "refused"),
+        ("openai", Reply("half", stop="length", **PAID), "cut off"),
+        ("openai", Reply("", stop="filter", **PAID), "refused"),
+        ("openai", Reply(Refusal("no"), **PAID), "refused"),
+        ("anthropic", Reply("half", stop="length", **PAID), "cut off"),
+        ("anthropic", Reply(Refusal("no"), **PAID), "refused"),
     ],
 )
 async def test_an_answer_that_is_cut_off_or_refused_is_an_error_that_tells_its_cost(
-    server: LLMServer, provider: str, body: dict[str, Any], reason: str
+    server: LocalProvider, provider: str, reply: Reply, reason: str
 ) -> None:
     """Half of a JSON document is useless, but it was paid for."""
     llm = _llm(provider, server)
-    server.script = [says(body)]
+    server.script = [reply]
     with pytest.raises(LLMError, match=reason) as raised:
         await _asked(llm)
     await llm.close()
     assert raised.value.spent == (100, 20)
 
 
-async def test_a_server_without_schemas_is_asked_without(server: LLMServer) -> None:
+async def test_a_server_without_schemas_is_asked_without(server: LocalProvider) -> None:
     """Compatible servers may refuse `response_format`; the second request leaves it out, and so do later ones."""
     llm = _llm("openai", server)
     server.script = [status(400)]
     assert (await _asked(llm, schema=SCHEMA)).text
     assert (await _asked(llm, schema=SCHEMA)).text
     await llm.close()
-    assert ["response_format" in asked for asked in server.asked] == [True, False, False]
+    assert ["response_format" in asked for asked in server.bodies] == [True, False, False]
 
 
-async def test_a_slow_endpoint_times_out(server: LLMServer) -> None:
+async def test_a_slow_endpoint_times_out(server: LocalProvider) -> None:
     """The time-out holds for each attempt."""
     llm = _llm("openai", server, timeout=0.0001, retries=1)
     with pytest.raises(LLMError, match=r"didn't answer: .* 2 times") as raised:
@@ -168,10 +205,10 @@ async def test_a_slow_endpoint_times_out(server: LLMServer) -> None:
     assert raised.value.of_endpoint
 
 
-async def test_counts_that_are_no_counts_are_nothing(server: LLMServer) -> None:
+async def test_counts_that_are_no_counts_are_nothing(server: LocalProvider) -> None:
     """A count that is negative, huge, or no number doesn't reach the budget."""
     llm = _llm("openai", server)
-    server.script = [says(openai({"model": "m"}, "x") | {"usage": {"prompt_tokens": -5, "completion_tokens": True}})]
+    server.script = [Reply("x", changes={"usage": {"prompt_tokens": -5, "completion_tokens": True}})]
     completion = await _asked(llm)
     await llm.close()
     assert (completion.input_tokens, completion.output_tokens) == (0, 0)
@@ -232,7 +269,7 @@ def test_names_that_cant_be_used_say_what_to_do() -> None:
         open_llm("openai:m", {"OPENAI_API_KEY": "a\nb"})
 
 
-async def test_an_address_in_the_name_gets_no_key_of_another_host(server: LLMServer) -> None:
+async def test_an_address_in_the_name_gets_no_key_of_another_host(server: LocalProvider) -> None:
     """The key belongs to the host that OPENAI_BASE_URL names."""
     for access, sent in (
         ({"OPENAI_API_KEY": KEY}, None),
@@ -241,4 +278,4 @@ async def test_an_address_in_the_name_gets_no_key_of_another_host(server: LLMSer
         llm = open_llm(f"{server.url}/v1#m", access)
         await _asked(llm)
         await llm.close()
-        assert server.headers[-1].get("Authorization") == (sent and f"Bearer {sent}")
+        assert server.requests[-1].header("Authorization") == (sent and f"Bearer {sent}")

@@ -9,9 +9,9 @@ import pytest
 
 from germane.tool_rules.value import RULE_KINDS
 from germane.types.budget import LARGE, SMALL
+from germane_testing.provider import provider_in_thread
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
-from support.strict_provider import strict_provider
 
 PAGE = (ROOT / "docs" / "use" / "builder.md").read_text("utf-8")
 
@@ -19,14 +19,14 @@ PAGE = (ROOT / "docs" / "use" / "builder.md").read_text("utf-8")
 @pytest.mark.requirement("BUILD-1")
 def test_the_pages_code_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The blocks that the page shows are those of the request."""
-    with strict_provider() as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.address)
+    with provider_in_thread(keep_alive=False) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
         monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
         names: dict[str, Any] = {"__name__": "builder"}
         run(Block(1, "\n".join(block.code for block in blocks(PAGE))), "builder.md", names)
         assert server.refused == []
-        assert len(server.taken) == 2
+        assert len(server.bodies) == 2
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert shown.strip() in names["system"]
     assert "mail/17" in names["system"]

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
+from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 from support.code_blocks import blocks, run
 from support.source_tree import ROOT
-from support.strict_provider import StrictProvider, strict_provider
 
 PAGE = (ROOT / "docs" / "use" / "frameworks.md").read_text("utf-8")
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictProvider]:
-    with strict_provider(parallel=2) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.address}/v1")
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalProvider]:
+    with provider_in_thread(keep_alive=False, rule=calls_tools("By e-mail.", parallel=2, each_turn=True)) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "key")
         yield server
 
 
 @pytest.mark.requirement("HIST-4")
-def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_runs_as_it_stands(server: LocalProvider, capsys: pytest.CaptureFixture[str]) -> None:
     """No request is refused, none is longer than the budget, and the histories stay whole where the page says so."""
     names: dict[str, Any] = {"__name__": "frameworks"}
     for block in blocks(PAGE):
@@ -34,4 +34,4 @@ def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.Captu
     assert "48 messages in the run's history" in said
     assert "96 items in the session" in said
     assert server.refused == []
-    assert max(len(str(body.get("messages") or body["input"])) for _, body in server.taken) < 4_000 * 6
+    assert max(len(str(body.get("messages") or body["input"])) for body in server.bodies) < 4_000 * 6

@@ -8,18 +8,27 @@ from typing import Any
 
 import pytest
 
+from germane_testing.provider import Asked, LocalProvider, Reply, ToolCall, provider_in_thread
 from support.code_blocks import blocks, run
 from support.source_tree import ROOT
-from support.strict_provider import SAID, StrictProvider, strict_provider
 
 PAGE = (ROOT / "docs" / "use" / "memory-tool.md").read_text("utf-8")
 
+SAID = "By e-mail."
+
+
+def rule(asked: Asked) -> Reply:
+    """Looks at a file, and says something when it has seen it."""
+    if asked.has_results:
+        return Reply(SAID)
+    return Reply(ToolCall("memory", {"command": "view", "path": "/memories/system/user.md"}))
+
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictProvider]:
-    with strict_provider() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.address}/v1")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.address)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalProvider]:
+    with provider_in_thread(keep_alive=False, rule=rule) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             monkeypatch.setenv(name, "key")
         monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
@@ -27,7 +36,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictProvider]:
 
 
 @pytest.mark.requirement("BLK-8")
-def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_runs_as_it_stands(server: LocalProvider, capsys: pytest.CaptureFixture[str]) -> None:
     """What the tool answers goes to the provider as a tool's result."""
     names: dict[str, Any] = {"__name__": "memory-tool"}
     clients: list[Any] = []
@@ -46,7 +55,7 @@ def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.Captu
     assert "0 create helper (planner) she said so" in said
     assert SAID in said
     assert server.refused == []
-    asked = [body for _, body in server.taken]
+    asked = server.bodies
     assert len(asked) == 4
     for body in asked[1::2]:
         assert "Likes e-mail\\n     2\\tLives in Leeds" in str(body["messages"][-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["rooms", "turns"]
+__all__ = ["rooms", "summed_up", "turns"]
 
 
 def turns(many: int) -> list[dict[str, Any]]:
@@ -26,7 +26,12 @@ def turns(many: int) -> list[dict[str, Any]]:
 
 
 async def rooms(prompt: str) -> str:
-    """A stand-in that lists the rooms that it is asked about: an honest summary, in its own words."""
+    """A stand-in for a language model, of `summed_up`."""
+    return summed_up(prompt)
+
+
+def summed_up(prompt: str) -> str:
+    """Lists the rooms that a prompt asks about: an honest summary, in its own words."""
     said = [json.loads(line) for line in prompt.split("\n") if line.startswith("{")]
     text = " ".join(str(line) for line in said)
     named = sorted(

@@ -6,8 +6,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
+
+from germane_testing.provider import LocalProvider
 
 pytest_plugins = ["pytester"]
 
@@ -144,3 +147,10 @@ def test_pins_need_no_pytest() -> None:
     asked = "import germane_testing.pins, sys; print('pytest' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
+
+
+def test_the_provider_is_a_fixture(llm_provider: LocalProvider) -> None:
+    """It serves in a thread while the test runs."""
+    with urlopen(f"{llm_provider.url}/v1/models") as answer:
+        assert answer.status == 200
+    assert [received.path for received in llm_provider.requests] == ["/v1/models"]

@@ -1,4 +1,4 @@
-"""Pytest plugin: the fixture `pin` and the option `--update-pins`; pytest loads it by the entry point `pytest11`.
+"""Pytest plugin: the fixtures `pin` and `llm_provider`, the option `--update-pins`; pytest loads it by its entry point.
 
 Every pytest run in an environment with germane loads this module. It imports the rest of germane only when a test requests the
 fixture, to keep other test suites fast.
@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from germane_testing.pins import Pinning
+    from germane_testing.provider import LocalProvider
 
 
 _SNAPSHOTS = pytest.StashKey[Any]()
@@ -36,6 +39,15 @@ def pin(request: pytest.FixtureRequest) -> Pinning:
         name=f"{request.path.stem}-{request.node.name}",
         snapshots=stash[_SNAPSHOTS],
     )
+
+
+@pytest.fixture
+def llm_provider() -> Iterator[LocalProvider]:
+    """A local provider in a thread, for blocking and awaiting code: point a client at `llm_provider.url`."""
+    from germane_testing.provider import provider_in_thread
+
+    with provider_in_thread() as provider:
+        yield provider
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
