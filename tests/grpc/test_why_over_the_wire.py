@@ -90,7 +90,9 @@ async def test_a_why_that_cant_be_asked_is_refused_with_its_field(germane: Germa
 
 async def test_more_text_than_one_call_takes_is_said(client: Client) -> None:
     """As an error of germane's, with what to do."""
-    with pytest.raises(InvalidInput, match="8 MiB of text: give them in several calls"):
+    with pytest.raises(InvalidInput, match="15 MiB: give them in several calls"):
+        await client.record([{"role": "user", "content": "x" * 4_000_000} for _ in range(4)], session="s")
+    with pytest.raises(InvalidInput, match="its text has 9,000,000 characters"):
         await client.record([{"role": "user", "content": "x" * 9_000_000}], session="s")
 
 
