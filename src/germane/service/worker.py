@@ -22,8 +22,9 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.handover.siblings import WorkerPlace
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.service.http import HttpServer, app
-from germane.service.http_connections import ConnectionLimits
+from germane.service.http.connections import ConnectionLimits
+from germane.service.http.health import app
+from germane.service.http.server import HttpServer
 from germane.service.monitoring import Monitor, monitoring
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
