@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import grpc
 
+from germane.api.agent import Agent
+from germane.api.germane import Germane
 from germane.api.operations import Operation, operations
 from germane.grpc.messages import operation_pb2 as pb
 from germane.grpc.server.authorisation import AgentResolver, denied
@@ -59,15 +61,15 @@ class OperationServicer:
         """Returns the result as JSON."""
         operation = self._named(request.operation, call)
         agent = self._resolver.scoped(request.scope, call)
-        readable = may_read(call)
-        if operation.declared.also_reads and not readable:
-            raise denied()
-        size = len(request.arguments)
-        arguments = await _aside(size, lambda: operation.arguments(read_object(request.arguments, "arguments")))
-        call.names = _names(arguments)
-        _check_reach(operation, arguments, call)
-        result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
-        return write_json(encode(result if readable else without_content(result), operation.result))
+        arguments = request.arguments
+        return await answered(
+            operation,
+            lambda: read_object(arguments, "arguments"),
+            len(arguments),
+            agent=agent,
+            call=call,
+            germane=self._resolver.germane,
+        )
 
     def _named(self, name: str, call: RpcCall) -> Operation:
         operation = self._operations.get(name)
@@ -77,6 +79,29 @@ class OperationServicer:
         if operation.right != call.right:
             raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
         return operation
+
+
+async def answered(
+    operation: Operation,
+    read: Callable[[], Mapping[str, Any]],
+    size: int,
+    *,
+    agent: Agent,
+    call: RpcCall,
+    germane: Germane,
+) -> bytes:
+    """Runs an operation on the engine's loop, for a caller whose scope is authorised, and returns the result as JSON.
+
+    `read` returns the arguments as JSON values, from `size` bytes. Raises `Refused` for what the key doesn't allow, and
+    germane's errors."""
+    readable = may_read(call)
+    if operation.declared.also_reads and not readable:
+        raise denied()
+    arguments = await _aside(size, lambda: operation.arguments(read()))
+    call.names = _names(arguments)
+    _check_reach(operation, arguments, call)
+    result = await operation.run(agent, arguments, germane=germane, keep=may_write(call))
+    return write_json(encode(result if readable else without_content(result), operation.result))
 
 
 def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:

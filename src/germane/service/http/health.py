@@ -6,7 +6,7 @@ They return no remembered content, need no API key and never redirect. No header
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,6 +20,7 @@ _NO_STORE = {"cache-control": "no-store"}
 def app(
     *,
     reasons: Callable[[], Sequence[str]],
+    alive: Callable[[], Awaitable[None]] | None = None,
     degraded: Callable[[], Sequence[str]] = tuple,
     metrics: Callable[[], bytes] | None = None,
     metrics_type: str = "text/plain; version=0.0.4; charset=utf-8",
@@ -27,14 +28,17 @@ def app(
 ) -> Starlette:
     """Builds the application.
 
-    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what is missing meanwhile
-    although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs in a thread and never
-    twice at once. With None the route `/metrics` doesn't exist.
+    `alive` returns once the engine's event loop has had a turn, where the port has a loop of its own. `reasons` returns why
+    the service isn't ready, nothing when it is ready; `degraded` returns what is missing meanwhile although calls are answered,
+    such as an embedder. `metrics` returns the body of `/metrics`; it runs in a thread and never twice at once. With None the
+    route `/metrics` doesn't exist.
     """
     metrics_lock = asyncio.Lock()
 
     async def health(request: Request) -> Response:
-        """Always 200: an answer proves that the process lives and its event loop runs."""
+        """Always 200: an answer proves that the process lives and its event loops run."""
+        if alive is not None:
+            await alive()
         return JSONResponse({"status": "alive", "version": version}, headers=_NO_STORE)
 
     async def ready(request: Request) -> Response:

@@ -1,0 +1,208 @@
+"""API: every operation over HTTP with JSON, under `/v1`.
+
+A request is admitted as a call of gRPC is: by its key, before anything of its body is read, with a slot of its org. It runs on
+the ports' loop; the operation runs on the engine's. Errors are problem details (`problems.py`).
+
+What is edited has an `ETag`, the hash of its content: `If-Match` with it lets an edit fail with 412 where the content has
+changed since, and `If-None-Match` is answered 304 where it hasn't.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from starlette.types import Receive, Scope, Send
+
+from germane.api.germane import Germane
+from germane.grpc.server.admission import Ports
+from germane.grpc.server.authorisation import AgentResolver
+from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
+from germane.grpc.server.operation_servicer import answered
+from germane.service.http.problems import PROBLEM_TYPE, HttpRefused, Problem, problem
+from germane.service.http.requests import Disconnected, HttpRequest
+from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
+from germane.types.json_text import read_object
+from germane.types.plan import uuid7
+
+T = TypeVar("T")
+
+_TRACING_HEADERS = ("traceparent", "tracestate")
+_MAX_ID = 128
+"""Characters of a caller's request id that are used."""
+_ROOT = f"{ROOT}/".encode()
+_HASH, _IF_HASH = "content_hash", "if_hash"
+"""The field of a result that its `ETag` is made of, and the argument that `If-Match` gives."""
+
+
+def takes_body(target: bytes) -> bool:
+    """Whether a request for this target is the API's."""
+    return target.startswith(_ROOT)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole answer. `headers` are in lower case."""
+
+    status: HTTPStatus
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    async def send(self, request: HttpRequest, send: Send) -> None:
+        """Sends it; to HEAD without the body. No cache keeps it without asking again."""
+        headers = {"cache-control": "no-store", "content-length": str(len(self.body)), **self.headers}
+        encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": self.status.value, "headers": encoded})
+        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else self.body})
+
+
+class Api:
+    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body."""
+
+    def __init__(self, germane: Germane, ports: Ports, *, max_bytes: int, observer: RpcObserver | None = None) -> None:
+        self._germane, self._ports, self._observer, self._max_bytes = germane, ports, observer, max_bytes
+        self._resolver = AgentResolver(germane)
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self, seconds: float) -> None:
+        """Returns when no request runs, after `seconds` at the latest. With 0, earlier calls return too."""
+        if not seconds:
+            self._idle.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = HttpRequest(scope, receive)
+        self._running += 1
+        self._idle.clear()
+        try:
+            with suppress(Disconnected):
+                await self._answer(request, send)
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
+
+    async def _answer(self, request: HttpRequest, send: Send) -> None:
+        request_id = request.headers.get("x-request-id", "")[:_MAX_ID]
+        if not request_id.isascii() or not request_id.isprintable() or not request_id:
+            request_id = uuid7(int(self._ports.clock.now().timestamp() * 1000))
+        try:
+            found = route(request.method, request.raw_path)
+            if self._ports.keys is None:
+                request.check_origin()
+            answer = await self._called(request, found, request_id)
+        except Disconnected:
+            raise
+        except Exception as error:
+            answer = _refusal(problem(error))
+        await replace(answer, headers={**answer.headers, "x-request-id": request_id}).send(request, send)
+
+    async def _called(self, request: HttpRequest, found: Route, request_id: str) -> HttpAnswer:
+        """Admits the request, calls the operation, and returns the answer. Raises what refuses it before it is admitted."""
+        ports = self._ports
+        started = ports.clock.steady()
+        grant = await ports.admission.admit(request.metadata, found.operation.right, lambda: request.peer)
+        with self._observed(request, found, ports.clock.steady() - started) as record:
+            record.request_id = request_id
+            call, size = RpcCall(found.operation.right, record, arrived=started, ends=None), 0
+            call.grant = grant
+            conditional = "if-match" in request.headers
+            try:
+                data = await request.body(self._max_bytes, ports.limits.body_seconds)
+                size = len(data)
+                result = await _unless_gone(request, self._run(request, found, data, call))
+                return _answered(request, found, result)
+            except Disconnected:
+                record.code = "CANCELLED"
+                raise
+            except Exception as error:
+                told = problem(error, call.names, conditional=conditional)
+                record.code, record.error = told.code, error
+                if grant is not None and told.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    await asyncio.sleep(ports.pace.delay(grant.org, ports.clock.steady(), size))
+                return _refusal(told)
+
+    async def _run(self, request: HttpRequest, found: Route, data: bytes, call: RpcCall) -> bytes:
+        """Returns the operation's result as JSON."""
+        operation, query = found.operation, query_of(request.query)
+        scope = scope_of(query)
+        org = self._resolver.authorise(call, org=scope.get("org", ""), agent=found.agent)
+        agent = self._resolver.agent(org, found.agent, user=scope.get("user", ""), zone=scope.get("zone", ""))
+        in_query = arguments_of(operation, query)
+        condition = _condition(request, found)
+
+        def read() -> Mapping[str, Any]:
+            return read_object(data, "body") | in_query | condition
+
+        return await self._ports.bridge.on_engine(
+            lambda: answered(operation, read, len(data), agent=agent, call=call, germane=self._germane)
+        )
+
+    @contextmanager
+    def _observed(self, request: HttpRequest, found: Route, waited: float) -> Iterator[RpcRecord]:
+        record: RpcRecord = UnobservedRpc()
+        try:
+            if self._observer is None:
+                yield record
+                return
+            headers = {name: request.headers[name] for name in _TRACING_HEADERS if name in request.headers}
+            with self._observer.call("Http", headers, waited=waited) as record:
+                record.operation = found.operation.name
+                yield record
+        finally:
+            record.error = None
+
+
+async def _unless_gone(request: HttpRequest, work: Awaitable[T]) -> T:
+    """Returns the result of `work`. Cancels it and raises `Disconnected` where the caller goes away meanwhile."""
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(request.gone())
+    try:
+        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Disconnected
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+def _condition(request: HttpRequest, found: Route) -> dict[str, str]:
+    """Returns the argument that `If-Match` gives. Raises `HttpRefused` for an operation without a precondition."""
+    if (given := request.headers.get("if-match")) is None:
+        return {}
+    if _IF_HASH not in found.operation.parameters:
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, "this operation has no precondition: leave if-match out")
+    tag = given.strip()
+    if len(tag) < 2 or tag[0] != '"' or tag[-1] != '"' or "," in tag:
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, "if-match must be one ETag in quotes")
+    return {_IF_HASH: tag[1:-1].partition("-")[0]}
+
+
+def _answered(request: HttpRequest, found: Route, result: bytes) -> HttpAnswer:
+    tag = _tag(found, result)
+    headers = {"content-type": "application/json", "etag": tag}
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    if request.method != "POST" and tag.removeprefix("W/") in known:
+        return HttpAnswer(HTTPStatus.NOT_MODIFIED, {"etag": tag})
+    return HttpAnswer(HTTPStatus.OK, headers, result)
+
+
+def _tag(found: Route, result: bytes) -> str:
+    """Returns the ETag of a result. It begins with the hash of the content where the result has one, for `If-Match`."""
+    whole = blake2b(result, digest_size=8).hexdigest()
+    if _HASH not in getattr(found.operation.result, "__dataclass_fields__", ()):
+        return f'W/"{whole}"'
+    return f'"{json.loads(result).get(_HASH, "")}-{whole}"'
+
+
+def _refusal(told: Problem) -> HttpAnswer:
+    return HttpAnswer(told.status, {"content-type": PROBLEM_TYPE, **told.headers}, told.body)
