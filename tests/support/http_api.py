@@ -48,9 +48,8 @@ class HttpApi:
 
     async def raw(self, method: str, target: str, given: Any = None, **headers: str) -> Answered:
         sent = {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        data = given if isinstance(given, bytes) or given is None else json.dumps(given).encode()
-        if data is not None:
-            data = io.BytesIO(data)  # the client warns of bytes above 1 MiB
+        written = given if isinstance(given, bytes) or given is None else json.dumps(given).encode()
+        data = None if written is None else io.BytesIO(written)  # the client warns of bytes above 1 MiB
         if data is not None:
             sent.setdefault("content-type", "application/json")
         url = f"http://{self.address.host}:{self.address.port}{target}"

@@ -78,7 +78,7 @@ class Operation:
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             if name in given:
-                found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
+                found[name] = decode(listed_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
                 raise InvalidInput("is missing", path=name)
         for name, parameter in self.parameters.items():
@@ -109,8 +109,8 @@ class Operation:
         return await self.method(target, *listed, **named)
 
 
-def _hint(parameter: Parameter, hint: Any) -> Any:
-    """The type of all that `*args` or `**kwargs` take."""
+def listed_hint(parameter: Parameter, hint: Any) -> Any:
+    """Returns the type of an argument as a caller gives it: a list for `*args`, an object for `**kwargs`."""
     return list[hint] if parameter.kind is _LISTED else dict[str, hint] if parameter.kind is _NAMED else hint
 
 

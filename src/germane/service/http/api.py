@@ -25,6 +25,7 @@ from germane.grpc.server.admission import Ports
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.server.operation_servicer import answered
+from germane.service.http.pages import page
 from germane.service.http.problems import PROBLEM_TYPE, HttpRefused, Problem, problem
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
@@ -95,6 +96,9 @@ class Api:
         request_id = request.headers.get("x-request-id", "")[:_MAX_ID]
         if not request_id.isascii() or not request_id.isprintable() or not request_id:
             request_id = uuid7(int(self._ports.clock.now().timestamp() * 1000))
+        if (shown := await page(request.method, request.raw_path)) is not None:
+            await HttpAnswer(HTTPStatus.OK, *shown).send(request, send)
+            return
         try:
             found = route(request.method, request.raw_path)
             if self._ports.keys is None:
