@@ -25,7 +25,7 @@ from germane.grpc.server.admission import Ports
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.server.operation_servicer import answered
-from germane.service.http.pages import page
+from germane.service.http.openapi import page
 from germane.service.http.problems import PROBLEM_TYPE, HttpRefused, Problem, problem
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of

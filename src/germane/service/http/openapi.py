@@ -1,22 +1,27 @@
-"""OpenAPI: the document (3.1) of every operation under `/v1`, made from the table of operations and their annotations."""
+"""OpenAPI: the document (3.1) of every operation under `/v1`, made from the table of operations and their annotations, and the
+page to try them."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Mapping
 from functools import cache
+from hashlib import blake2b
 from importlib.metadata import version
+from importlib.resources import files
 from inspect import Parameter
+from types import MappingProxyType
 from typing import Any
 
 from germane.api.operations import Operation, listed_hint, operations
 from germane.service.http.examples import AGENT, USER, example_of
-from germane.service.http.routes import methods_of, path_of
+from germane.service.http.routes import ROOT, methods_of, path_of
 from germane.types.codec import encode
 from germane.types.json_schema import Schema, Schemas
 from germane.types.json_text import write_json
 
-_ROOT = "#/components/schemas/"
+_SCHEMAS = "#/components/schemas/"
 _JSON = "application/json"
 _PROBLEM = "application/problem+json"
 _AGENT_IN_PATH = {"$ref": "#/components/parameters/agent"}
@@ -36,10 +41,10 @@ _STATUSES: Mapping[str, str] = {
 @cache
 def document() -> bytes:
     """Returns the document as JSON."""
-    results = Schemas(_ROOT, written=True)
+    results = Schemas(_SCHEMAS, written=True)
     for operation in operations().values():
         results.of(operation.result)
-    inputs = Schemas(_ROOT, taken=results.definitions)
+    inputs = Schemas(_SCHEMAS, taken=results.definitions)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations().values():
         paths[path_of(operation)] = _path(operation, inputs, results)
@@ -65,7 +70,7 @@ def document() -> bytes:
                 "responses": {
                     f"Problem{code}": {
                         "description": said,
-                        "content": {_PROBLEM: {"schema": {"$ref": f"{_ROOT}Problem"}}},
+                        "content": {_PROBLEM: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}},
                     }
                     for code, said in _STATUSES.items()
                 },
@@ -201,3 +206,37 @@ def _problem() -> Schema:
         },
         "required": ["type", "title", "status", "detail"],
     }
+
+
+# The document and the page to try it. They need no key and hold nothing that is stored.
+
+
+_FILES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        f"{ROOT}/docs": ("docs.html", "text/html; charset=utf-8"),
+        f"{ROOT}/docs/docs.css": ("docs.css", "text/css; charset=utf-8"),
+        f"{ROOT}/docs/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
+    }
+)
+_DOCUMENT = f"{ROOT}/openapi.json"
+_GUARD = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+async def page(method: str, path: bytes) -> tuple[dict[str, str], bytes] | None:
+    """Returns headers and body of the page with this path; None where none has it."""
+    name = path.decode("ascii", "replace")
+    if method not in ("GET", "HEAD"):
+        return None
+    if name == _DOCUMENT:
+        body, kind = await asyncio.to_thread(document), "application/json"
+    elif name in _FILES:
+        body, kind = await asyncio.to_thread(_read, _FILES[name][0]), _FILES[name][1]
+    else:
+        return None
+    headers = {"content-type": kind, "etag": f'"{blake2b(body, digest_size=8).hexdigest()}"', "cache-control": "no-cache"}
+    return headers | {"content-security-policy": _GUARD, "x-content-type-options": "nosniff"}, body
+
+
+@cache
+def _read(name: str) -> bytes:
+    return (files("germane.service.http") / "page" / name).read_bytes()
