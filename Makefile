@@ -45,13 +45,13 @@ bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (A
 soak: $(VENV)/.ready-dev  ## long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
 
-docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md, schema.sql and the clients' handles from the code
-	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
+docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md and schema.sql from the code
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 	@PYTHONPATH=tests $(BIN)/python -m support.command_reference
 
-twins: $(VENV)/.ready-dev  ## write the blocking twins, germane.sync and germane.grpc.blocking, from the asynchronous classes
-	@$(BIN)/python tools/twins.py
+twins: $(VENV)/.ready-dev  ## write the clients' handles, and the blocking twins of the asynchronous classes
+	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
+	@$(BIN)/python -m tools.twins
 
 proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb
 	@$(BIN)/python proto/generate.py

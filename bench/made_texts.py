@@ -15,7 +15,8 @@ from typing import Any
 from germane import Agent, Germane
 from germane.errors import ConsentNeeded
 from germane.kinds.documents.value import document_session
-from germane.kinds.memories.consolidation import Eviction, Merged, evict, merge
+from germane.kinds.memories.consolidation import evict, merge
+from germane.kinds.memories.upkeep import Eviction, Merged
 from germane.types.candidate import Provenance
 from germane.types.plan import Plan
 

@@ -1,9 +1,9 @@
-"""Twins: writes the blocking twins of the asynchronous classes: `germane.sync`, and the client's `germane.grpc.blocking`.
+"""Twins: writes the blocking twins of the asynchronous classes: `germane.sync`, and the modules of the blocking client.
 
 `make twins` runs it; `tests/rules/test_twins.py` fails where a file differs. A method of `germane.sync` has the signature and
 the docstring of the asynchronous one and forwards its arguments. What can't be made from a signature (opening, closing,
-builders, values that a constructor sets) is in the bases of `germane/api/blocking.py`. The blocking client is the asyncio
-client's module over other bases.
+builders, values that a constructor sets) is in the bases of `germane/api/blocking.py`. The blocking client and its handles are
+the asyncio client's modules over other bases.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -59,15 +61,21 @@ Thread-safe. A call waits in the caller's own thread (see `germane/grpc/client/b
 has made calls works in the parent only: make a new client in each process.
 """
 '''
-BLOCKING_WORDS = {
-    "client.asyncio_calls": "client.blocking_calls",
-    "client.handles": "client.blocking_handles",
-    "ClientVerbs": "BlockingVerbs",
-    "async def": "def",
-    "await ": "",
+HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.grpc.client.handles`."""
+'''
+OF_THE_CLIENT = {
+    "germane.grpc.blocking": ("germane.grpc.client", CLIENT),
+    "germane.grpc.client.blocking_handles": ("germane.grpc.client.handles", HANDLES),
 }
-"""What the asyncio client's module says, and what the blocking one says in its place."""
-_WIDTH = 128
+"""The modules of the blocking client: the asyncio client's module that each is made from, and its own docstring."""
+BLOCKING_WORDS = {
+    r"\bclient\.asyncio_calls\b": "client.blocking_calls",
+    r"\bclient\.handles\b": "client.blocking_handles",
+    r"\bClient(?!Calls\b|Handle\b)(?=[A-Z])": "Blocking",
+    r"\basync def\b": "def",
+    r"\bawait ": "",
+}
+"""What the asyncio client's modules say, as patterns, and what the blocking ones say in its place."""
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -120,10 +128,10 @@ class Imports:
                 (self.loaded if loaded else self.annotated)[module].add(there)
 
     def lines(self) -> Iterator[str]:
-        """The import statements, sorted as ruff sorts them."""
-        annotated = {module: names - self.loaded.get(module, set()) for module, names in self.annotated.items()}
-        yield from _import_block(self.loaded, "")
-        yield from ("", "if TYPE_CHECKING:", *_import_block({one: names for one, names in annotated.items() if names}, "    "))
+        """The import statements."""
+        yield from _imported(self.loaded)
+        yield "if TYPE_CHECKING:"
+        yield from (f"    {line}" for line in _imported(self.annotated, without=self.loaded))
 
 
 def path_of(module: str) -> Path:
@@ -148,17 +156,26 @@ def sync() -> str:
         classes.append("\n\n".join([head, *methods]) + "\n")
     exported = "".join(f'    "{name}",\n' for name in sorted(name for _, name, _ in TWINS))
     start = f"{MADE}{SYNC}\nfrom __future__ import annotations\n\n" + "\n".join(imports.lines())
-    return "\n\n".join([f"{start}\n\n__all__ = [\n{exported}]\n", *classes])
+    return formatted("\n\n".join([f"{start}\n\n__all__ = [\n{exported}]\n", *classes]))
 
 
-def client() -> str:
-    """The text of `germane.grpc.blocking`: that of the asyncio client, over the calls that block."""
-    source = Source("germane.grpc.client")
+def client(module: str) -> str:
+    """The text of a module of the blocking client: that of the asyncio client's, over the calls that block."""
+    origin, own = OF_THE_CLIENT[module]
+    source = Source(origin)
     docstring = source.segment(source.body[0])
     rest = source.text.partition(docstring)[2].lstrip("\n")
     for waiting, blocking in BLOCKING_WORDS.items():
-        rest = rest.replace(waiting, blocking)
-    return MADE + CLIENT + "\n" + rest
+        rest = re.sub(waiting, blocking, rest)
+    return formatted(MADE + own + "\n" + rest)
+
+
+def formatted(text: str) -> str:
+    """Returns the text of a module as the project's formatter writes it."""
+    for command in (["check", "-q", "--fix-only", "--select", "I,UP", "-"], ["format", "-q", "-"]):
+        ran = [sys.executable, "-m", "ruff", *command, "--stdin-filename", __file__]
+        text = subprocess.run(ran, input=text, capture_output=True, text=True, check=True).stdout
+    return text
 
 
 def _method(source: Source, owner: str, method: _Method, imports: Imports) -> Iterator[str]:
@@ -176,13 +193,13 @@ def _method(source: Source, owner: str, method: _Method, imports: Imports) -> It
     if kind:
         yield f"    @{kind}"
     signature = list(_parameters(source, method.args, imports))
-    yield from _fitting(f"    def {method.name}(", signature, f") -> {returns.removeprefix('Async') if streams else returns}:")
+    yield f"    def {method.name}({', '.join(signature)}) -> {returns.removeprefix('Async') if streams else returns}:"
     if ast.get_docstring(method) is not None:
         yield f"        {_blocking_prose(source.segment(method.body[0]))}"
     given = list(_arguments(method.args))
     if kind == "classmethod":
         imports.loaded[source.module].add(f"{owner} as Awaited{owner}")
-        yield from _fitting(f"        opened = Awaited{owner}.{method.name}(", given, ")")
+        yield f"        opened = Awaited{owner}.{method.name}({', '.join(given)})"
         yield "        return cls(opened)"
     elif "property" in kind:
         called = f"self._awaited.{method.name}"
@@ -194,7 +211,7 @@ def _method(source: Source, owner: str, method: _Method, imports: Imports) -> It
             call, given, end = "self._loop.call(", [f"self._awaited.{method.name}", *given], ")"
         else:
             call, end = f"self._awaited.{method.name}(", ")"
-        yield from _fitting(f"        {'awaited =' if twin else 'return'} {call}", given, end)
+        yield f"        {'awaited =' if twin else 'return'} {call}{', '.join(given)}{end}"
         if twin:
             yield f"        return {twin}(awaited, self._loop)"
 
@@ -230,36 +247,10 @@ def _arguments(given: ast.arguments) -> Iterator[str]:
         yield f"**{given.kwarg.arg}"
 
 
-def _fitting(head: str, items: Sequence[str], tail: str) -> Iterator[str]:
-    """`head`, the items and `tail` on one line, or on three, or with a line for each item, as ruff writes them."""
-    joined, indent = ", ".join(items), " " * (len(head) - len(head.lstrip()))
-    if len(head + joined + tail) <= _WIDTH:
-        yield head + joined + tail
-        return
-    inner = [f"{indent}    {joined}"]
-    yield head
-    yield from inner if len(inner[0]) <= _WIDTH else (f"{indent}    {item}," for item in items)
-    yield indent + tail
-
-
-def _import_block(imports: dict[str, set[str]], indent: str) -> Iterator[str]:
-    own = {module for module in imports if module.partition(".")[0] == "germane"}
-    for at, section in enumerate((imports.keys() - own, own)):
-        if at and section and len(section) < len(imports):
-            yield ""
-        yield from sorted(f"{indent}import {module}" for module in section if "" in imports[module])
-        for module in sorted(module for module in section if imports[module] - {""}):
-            names = sorted(imports[module] - {""}, key=_import_order)
-            plain = [name for name in names if " as " not in name]
-            groups = [*([plain] if plain else []), *([name] for name in names if name not in plain)]
-            for group in sorted(groups, key=lambda group: _import_order(group[0])):
-                line = f"{indent}from {module} import {', '.join(group)}"
-                several = [f"{indent}from {module} import (", *(f"{indent}    {name}," for name in group), f"{indent})"]
-                yield from [line] if len(line) <= _WIDTH else several
-
-
-def _import_order(name: str) -> tuple[int, str]:
-    return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2, name)
+def _imported(modules: Mapping[str, set[str]], without: Mapping[str, set[str]] | None = None) -> Iterator[str]:
+    for module, names in modules.items():
+        for name in sorted(names - (without or {}).get(module, set())):
+            yield f"from {module} import {name}" if name else f"import {module}"
 
 
 def _blocking_prose(docstring: str) -> str:
@@ -274,4 +265,4 @@ def main(texts: Iterable[tuple[str, str]]) -> None:
 
 
 if __name__ == "__main__":
-    main([("germane.sync", sync()), ("germane.grpc.blocking", client())])
+    main([("germane.sync", sync()), *((module, client(module)) for module in OF_THE_CLIENT)])

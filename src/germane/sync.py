@@ -35,10 +35,8 @@ if TYPE_CHECKING:
     from germane.api.digest import MemoryDigest
     from germane.api.strategies import Strategies
     from germane.api.verbs.about import AboutEntity
-    from germane.api.verbs.consolidate import Consolidated
     from germane.api.verbs.expand import Expanded
     from germane.api.verbs.transfer import Exported, Line, Restored
-    from germane.api.workers.extraction import ExtractionRun
     from germane.api.workers.open_blocks import BlockListener
     from germane.catalog.profiles import Prices
     from germane.clock import Clock
@@ -68,12 +66,11 @@ if TYPE_CHECKING:
     from germane.kinds.keys.handle import Keyring as AwaitedKeyring
     from germane.kinds.keys.value import Grant, Key, NewKey, Right
     from germane.kinds.memories.conflicts import Contradiction
-    from germane.kinds.memories.forgetting import Audit
     from germane.kinds.memories.handle import AgentMemories as AwaitedAgentMemories
     from germane.kinds.memories.reads import Page
+    from germane.kinds.memories.upkeep import Audit, Consolidated
     from germane.kinds.memories.value import Memory, Receipt
-    from germane.kinds.profile.handle import ProfileView
-    from germane.kinds.profile.reads import Mark
+    from germane.kinds.profile.value import Mark, ProfileView
     from germane.kinds.tasks.handle import AgentTasks as AwaitedAgentTasks
     from germane.kinds.tasks.handle import Artifacts
     from germane.kinds.tasks.handle import Delegations as AwaitedDelegations
@@ -89,7 +86,7 @@ if TYPE_CHECKING:
     from germane.types.inventory import AgentPage, OrgPage, Stats, UserPage
     from germane.types.message import Message, Raw
     from germane.types.query import Filters
-    from germane.types.reports import Why
+    from germane.types.reports import ExtractionRun, Why
     from germane.types.scope import Scope
     from germane.types.strategy import Strategy
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from germane import Agent
-from germane.api.workers.extraction import ExtractionRun
 from germane.kinds.events.reads import PutReplacement
 from germane.models.llm_endpoints import ChatCompletions
+from germane.types.reports import ExtractionRun
 from germane_testing.builders import writing
 from germane_testing.time_warp import Ticking
 from support.llm_server import serving_llm

@@ -10,8 +10,8 @@ import pytest
 
 from germane import Agent, Germane
 from germane.errors import InvalidInput, NotFound
-from germane.kinds.profile.handle import ProfileView
 from germane.kinds.profile.offer import MAX_OFFERED
+from germane.kinds.profile.value import ProfileView
 from germane.sync import Germane as BlockingGermane
 from support.calendar import Calendar
 

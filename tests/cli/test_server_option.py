@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from germane.errors import InvalidInput
 from germane.sync import Germane
 from support.loopback import unused_port
 from support.served_file import served_file
+from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("HTTP-1")
 
@@ -43,6 +45,11 @@ LOOKS = [
     ("stats",),
     ("agents",),
     ("review",),
+    ("consolidate", "--max-memories", "1", "--dry-run"),
+    ("extract", "--dry-run"),
+    ("digest", "Which city?", *AT),
+    ("profile", *AT),
+    ("profile", "--all", "--tokens", "10", *AT),
     ("directive",),
     ("documents",),
     ("documents", "doc.md"),
@@ -69,6 +76,9 @@ WRONG = [
     ("block", "delete", "persona"),
     ("entity", "show", "Nobody"),
     ("feedback", "unknown"),
+    ("profile", "pin", "ffff0000"),
+    ("digest", "Which city?", "--strategy", "none"),
+    ("extract",),
 ]
 
 
@@ -173,6 +183,35 @@ def test_a_server_stores_changes_and_forgets_what_a_file_does(command: Command, 
     for expected in ("forgot 1 memories and 0 messages", "nothing matches: there is nothing to forget"):
         assert expected in command("forget", memory["id"], "--yes", of="server").out
     assert json.loads(command("forget", memory["id"], "--yes", "--json", of="server").out)["scrubbed"] is True
+
+
+def test_an_audit_finds_the_same_over_a_server(command: Command) -> None:
+    """Its exit code says too that two memories contradict each other."""
+    for json_too in ((), ("--json",)):
+        here, there = (command("audit", "--unused-days", "0", *json_too, of=of) for of in ("db", "server"))
+        assert (there.code, there.out, there.err) == (here.code, here.out, here.err)
+        assert there.code == 1
+
+
+def test_what_a_profile_shows_can_be_changed_over_a_server(command: Command) -> None:
+    """And what a budget leaves goes for good, after a yes."""
+    for of in ("server", "db"):
+        line = json.loads(command("profile", "--json", of=of).out)["lines"][0]["id"]
+        assert command("profile", "hide", line, of=of).out.startswith("hidden")
+        assert line not in command("profile", "--json", of=of).out
+        assert command("profile", "clear", line, of=of).code == 0
+        assert line in command("profile", "--json", of=of).out
+    unasked = command("consolidate", "--max-memories", "0", of="server")
+    assert (unasked.code, "pass --yes" in unasked.err) == (2, True)
+    told = json.loads(command("consolidate", "--max-memories", "1000", "--yes", "--json", of="server").out)
+    assert told["before"] == told["after"]
+
+
+def test_the_page_of_the_command_names_what_needs_the_file() -> None:
+    """All of it, in the words of the first of the differences."""
+    page = (ROOT / "docs" / "use" / "cli.md").read_text("utf-8")
+    (sentence,) = re.findall(r"^- ([^.]*) need the file, and\s+say so\.", page, re.MULTILINE)
+    assert sorted(re.findall(r"`([a-z]+)`", sentence)) == sorted(OF_THE_FILE)
 
 
 def test_every_other_command_says_that_it_needs_the_file(command: Command) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from inline_snapshot import snapshot
 
-from germane import Germane
+from germane import Agent, Filters, Germane
+from germane.api.remote_verbs import RemoteVerbs
+from germane.grpc.client import Client
 from germane.grpc.messages import context_pb2, filters_pb2, ibex_pb2
 from germane.grpc.messages import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, said
@@ -193,3 +197,41 @@ async def test_an_id_is_made_where_none_came(wire: Wire) -> None:
     """So that logs of both sides can be joined."""
     first, second = [await wire.assembly.AssembleContext(asked()) for _ in range(2)]
     assert len({first.metadata.request_id, second.metadata.request_id, ""}) == 3
+
+
+async def test_every_argument_of_the_library_arrives(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the library's `assemble` takes the client sends and the server passes on, but for what a service decides itself."""
+    given: dict[str, Any] = {}
+    real = Agent.assemble
+
+    async def noted(self: Agent, messages: Any, **options: Any) -> Any:
+        given.update(options)
+        return await real(self, messages, **options)
+
+    monkeypatch.setattr(Agent, "assemble", noted)
+    takes = signature(real).parameters.keys() - {"self", "messages"}
+    own = {"deadline", "history", "history_tokens"}
+    asks: dict[str, Any] = {
+        "model": "claude-opus-4-8",
+        "provider": "anthropic",
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}],
+        "query": "Which tea?",
+        "session": "s1",
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "max_tokens": 500,
+        "strategy": "compact",
+        "filters": Filters(tags=("drink",)),
+        "effort": 2.5,
+        "window": 90_000,
+        "like": "claude-opus-4-8",
+        "system": "Be brief.",
+        "blocks": ("persona",),
+        "task": False,
+    }
+    assert takes - own == asks.keys()
+    assert signature(RemoteVerbs.why).parameters.keys() - {"self", "id", "messages", "deadline"} == asks.keys()
+    async with Client(str(wire.server.address), org="acme", agent="support", limit=30.0) as client:
+        answer = await client.assemble([{"role": "user", "content": "Tea?"}], **asks)
+    assert answer.metadata.fallback_reason == ""
+    assert takes - given.keys() == own - {"deadline"}
+    assert {name: given[name] for name in asks} == asks

@@ -218,4 +218,4 @@ async def test_every_status_is_an_error_of_germanes(code: grpc.StatusCode) -> No
     with serving(refusing(code)) as address:
         async with Client(address) as client:
             with pytest.raises(germane.errors.GermaneError):
-                await client._run(ASSEMBLY)
+                await client.run(ASSEMBLY)

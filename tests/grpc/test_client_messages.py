@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.grpc.client import conversation
-from germane.grpc.client.assembly import ClientScope, assemble
+from germane.grpc.client.assembly import AssembleCall, ClientScope
 from germane.grpc.client.conversation import Altered, Oversized, SentMessage, add_messages, verify_reply
 from germane.grpc.messages import context_pb2
 from support.examples import examples
@@ -173,7 +173,7 @@ def test_of_a_long_conversation_the_latest_go_one_by_one_and_all_come_back(rich:
     for number in range(10_000):
         text = f"message {number}"
         talk.append({"role": ("user", "assistant")[number % 2], "content": [{"type": "text", "text": text}] if rich else text})
-    call = assemble(ClientScope(), talk, model="gpt-4o")
+    call = AssembleCall(ClientScope(), talk, model="gpt-4o")
     request = call.build()
     assert len(request.messages) <= 400
     assert all(f"message {number}" in request.messages[1].content for number in range(0, 9_600, 100))

@@ -1,6 +1,6 @@
-"""Client handles: writes the clients' handles, `grpc/client/handles.py` and its blocking twin, from the table of operations.
+"""Client handles: writes the asyncio client's handles, `grpc/client/handles.py`, from the table of operations.
 
-`make docs` runs it, and `tests/grpc/test_client_handles.py` compares.
+`make twins` runs it and then writes the blocking client's from them; `tests/grpc/test_client_handles.py` compares.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Literal, Union, get_args, get_origin
 
+from tools.twins import formatted
+
 from germane.api.operations import HANDLES, Operation, operations
 
-FOLDER = Path(__file__).parents[2] / "src" / "germane" / "grpc" / "client"
-FILES = {"handles.py": True, "blocking_handles.py": False}
-"""The made modules, each with whether its methods are async."""
+FILE = Path(__file__).parents[2] / "src" / "germane" / "grpc" / "client" / "handles.py"
 _PARENTS = {"graph.patterns": "graph"}
 ROOMS = tuple(dict.fromkeys(room for room, _ in HANDLES))
-_HEAD = '''# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
-"""{title}: {words}.
+_HEAD = '''# Made by tests/support/client_handles.py from the table of operations. To change it, run "make twins".
+"""Handles: the handles of the asyncio client.
 
 Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
 service doesn't answer.
@@ -89,48 +89,47 @@ def _text(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def made(name: str) -> str:
-    """Returns the source of a made module, before it is formatted."""
-    waits, source = FILES[name], _Source()
+def made() -> str:
+    """Returns the source of the made module."""
+    source = _Source()
     source.named("germane.grpc.client.operation_call", "ClientHandle")
     rooms: dict[str, list[Operation]] = {room: [] for room in ROOMS}
     for one in operations().values():
         rooms[one.room].append(one)
     order = sorted(rooms, key=lambda room: (room in _PARENTS.values(), room == ""))  # what others name comes first
-    body = "\n\n\n".join(_class(room, rooms[room], waits, source) for room in order)
-    title, words = ("Handles", "of the asyncio client") if waits else ("Blocking handles", "of the blocking client")
-    return _HEAD.format(title=title, words=f"the handles {words}") + "\n".join(source.lines()) + "\n\n\n" + body + "\n"
+    body = "\n\n\n".join(_class(room, rooms[room], source) for room in order)
+    return formatted(_HEAD + "\n".join(source.lines()) + "\n\n\n" + body + "\n")
 
 
-def class_name(room: str, *, waits: bool = True) -> str:
+def class_name(room: str) -> str:
     """Returns the name of a handle's class."""
-    return f"{'Client' if waits else 'Blocking'}{room.rpartition('.')[2].capitalize() or 'Verbs'}"
+    return f"Client{room.rpartition('.')[2].capitalize() or 'Verbs'}"
 
 
-def _class(room: str, methods: list[Operation], waits: bool, source: _Source) -> str:
+def _class(room: str, methods: list[Operation], source: _Source) -> str:
     says = f"The methods of `agent.{room}`." if room else "The methods of the agent itself, and its handles."
-    parts = [f'class {class_name(room, waits=waits)}(ClientHandle):\n    """{says}"""']
+    parts = [f'class {class_name(room)}(ClientHandle):\n    """{says}"""']
     inner = [one for one in ROOMS if _PARENTS.get(one, "") == room and one]
     for one in inner:
         name = one.rpartition(".")[2]
         parts.append(
-            f"    @property\n    def {name}(self) -> {class_name(one, waits=waits)}:\n"
+            f"    @property\n    def {name}(self) -> {class_name(one)}:\n"
             f'        """The operations of `agent.{one}`."""\n'
-            f"        return {class_name(one, waits=waits)}(self)"
+            f"        return {class_name(one)}(self)"
         )
-    parts += [_method(one, waits, source) for one in methods]
+    parts += [_method(one, source) for one in methods]
     return "\n\n".join(parts)
 
 
-def _method(one: Operation, waits: bool, source: _Source) -> str:
+def _method(one: Operation, source: _Source) -> str:
     name = one.method.__name__
     result = source.type(one.result)
     given = "".join(f", {key}={_given(parameter)}" for key, parameter in one.parameters.items())
     call = f'self._{one.right}("{one.name}", {result}{given})'
     takes = ", ".join(["self", *_parameters(one.parameters, one.hints, source)])
     doc = indent(f'"""{getdoc(one.method) or ""}"""', " " * 8)
-    local = f"found: {result} = {'await ' if waits else ''}{call}\n        return found"
-    return f"    {'async ' if waits else ''}def {name}({takes}) -> {result}:\n{doc}\n        {local}"
+    local = f"found: {result} = await {call}\n        return found"
+    return f"    async def {name}({takes}) -> {result}:\n{doc}\n        {local}"
 
 
 def _given(parameter: Parameter) -> str:
@@ -149,17 +148,5 @@ def _parameters(parameters: Mapping[str, Parameter], hints: Mapping[str, Any], s
         yield f"{stars}{name}: {source.taken(hints[name])}{default}"
 
 
-def formatted(source: str) -> str:
-    """Returns the source as the project's formatter writes it."""
-    import subprocess
-    import sys
-
-    for command in (["check", "-q", "--fix-only", "--select", "I,UP", "-"], ["format", "-q", "-"]):
-        ran = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(FOLDER / "handles.py")]
-        source = subprocess.run(ran, input=source, capture_output=True, text=True, check=True).stdout
-    return source
-
-
 if __name__ == "__main__":
-    for name in FILES:
-        (FOLDER / name).write_text(formatted(made(name)), "utf-8")
+    FILE.write_text(made(), "utf-8")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from germane.api.arguments import (
     System,
+    build_request,
     flags,
     identifiers,
     number,
@@ -47,23 +48,20 @@ from germane.types.strategy import Strategy
 if TYPE_CHECKING:
     from germane.api.builder.builder import Builder
     from germane.api.verbs.about import AboutEntity
-    from germane.api.verbs.consolidate import Consolidated
     from germane.api.verbs.transfer import Exported, Line, Restored
-    from germane.api.workers.extraction import ExtractionRun
     from germane.kinds.archive.handle import AgentHistory
     from germane.kinds.blocks.handle import AgentBlocks
     from germane.kinds.documents.handle import AgentDocuments
     from germane.kinds.events.handle import AgentEvents
     from germane.kinds.graph.handle import AgentGraph
-    from germane.kinds.memories.forgetting import Audit
     from germane.kinds.memories.handle import AgentMemories
-    from germane.kinds.profile.handle import ProfileView
-    from germane.kinds.profile.reads import Mark
+    from germane.kinds.memories.upkeep import Audit, Consolidated
+    from germane.kinds.profile.value import Mark, ProfileView
     from germane.kinds.tasks.handle import AgentTasks, Delegation, Delegations
     from germane.transfer.contents import Reach
     from germane.types.budget import CompressedText, TokenCount
     from germane.types.context import BuiltContext
-    from germane.types.reports import Why
+    from germane.types.reports import ExtractionRun, Why
 
 
 class Agent:
@@ -180,26 +178,30 @@ class Agent:
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
         """
-        return await assemble(
-            self._parts,
-            self.scope,
-            messages,
+        asking = partial(
+            build_request,
             model=model,
             provider=provider,
             tools=tools,
             query=query,
-            session=session,
             at=at,
             deadline=deadline,
             max_tokens=max_tokens,
-            strategy=strategy,
-            filters=filters,
             effort=effort,
             window=window,
             like=like,
             system=system,
             blocks=blocks,
             task=task,
+        )
+        return await assemble(
+            self._parts,
+            self.scope,
+            messages,
+            asking,
+            session=session,
+            strategy=strategy,
+            filters=filters,
             history=history,
             history_tokens=history_tokens,
         )
@@ -221,19 +223,9 @@ class Agent:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
         knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
         `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        asking = partial(build_request, model=model, provider=provider, window=window, like=like, system=system)
         return await fall_back(
-            self._parts,
-            self.scope,
-            messages,
-            model=model,
-            provider=provider,
-            session=session,
-            strategy=strategy,
-            window=window,
-            like=like,
-            system=system,
-            filters=filters,
-            reason=reason,
+            self._parts, self.scope, messages, asking, session=session, strategy=strategy, filters=filters, reason=reason
         )
 
     async def digest(
@@ -400,6 +392,7 @@ class Agent:
         scope = self.scope.within(session)
         return await record_messages(self._parts, scope, messages, source_kind, channel, self._archetype)
 
+    @operation("write", fixed={"progress": None})
     async def extract(
         self,
         *,
@@ -484,6 +477,7 @@ class Agent:
         removes them. Raises `InvalidInput`."""
         return await read_directive(self._parts, self.scope, text)
 
+    @operation("write", fixed={"progress": None})
     async def consolidate(
         self,
         *,
@@ -535,6 +529,7 @@ class Agent:
 
         return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
 
+    @operation("read")
     async def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
         """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
         holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
@@ -543,6 +538,7 @@ class Agent:
 
         return await look_at_profile(self._parts, self.scope, at=at, tokens=tokens)
 
+    @operation("write")
     async def mark_line(self, id: str, mark: Mark | None) -> str:
         """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
         the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
@@ -560,6 +556,7 @@ class Agent:
 
         return await explain_one(self._parts, self.scope, id, context, session)
 
+    @operation("read")
     async def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
         """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
         (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is

@@ -24,10 +24,13 @@ from germane.kinds.documents.handle import AgentDocuments
 from germane.kinds.events.handle import AgentEvents
 from germane.kinds.graph.handle import AgentGraph, Patterns
 from germane.kinds.memories.handle import AgentMemories
+from germane.kinds.memories.upkeep import Audit, Consolidated
+from germane.kinds.profile.value import Mark, ProfileView
 from germane.kinds.tasks.handle import AgentTasks, Delegations
 from germane.types.budget import CompressedText, TokenCount
 from germane.types.codec import decode
 from germane.types.operation import Declared, Right, declared
+from germane.types.reports import ExtractionRun
 
 HANDLES: tuple[tuple[str, type], ...] = (
     ("", Agent),
@@ -43,8 +46,16 @@ HANDLES: tuple[tuple[str, type], ...] = (
     ("tasks", AgentTasks),
 )
 """The classes whose methods are operations, by the attribute of `Agent` that holds each; the agent's own without one."""
-_LATER = {"TokenCount": TokenCount, "CompressedText": CompressedText}
-"""Classes that annotations name and their modules import only for type checkers."""
+_LATER = {
+    "Audit": Audit,
+    "CompressedText": CompressedText,
+    "Consolidated": Consolidated,
+    "ExtractionRun": ExtractionRun,
+    "Mark": Mark,
+    "ProfileView": ProfileView,
+    "TokenCount": TokenCount,
+}
+"""Types that annotations name and their modules import only for type checkers."""
 _LISTED, _NAMED = Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD
 
 

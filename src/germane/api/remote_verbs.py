@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.api.agent import Agent
-from germane.api.arguments import number
+from germane.api.arguments import System, number
 from germane.api.builder.builder import BuildMetadata
 from germane.api.builder.system_prompt import Activity
 from germane.api.germane import Germane
@@ -29,6 +29,7 @@ from germane.kinds.remote_values import (
     RemoteComponent,
     RemoteContext,
     RemoteDelegation,
+    RemoteDigest,
     RemoteEarlier,
     RemoteOutline,
     RemoteOutlineLine,
@@ -57,8 +58,6 @@ from germane.types.nested_data import bounded
 from germane.types.operation import operation
 from germane.types.query import Filters
 from germane.types.reports import Why
-
-System = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
 
 
 def plain_messages(messages: Iterable[Raw]) -> list[Mapping[str, Any]]:
@@ -159,6 +158,36 @@ class RemoteVerbs:
             fallback_reason=figures.fallback_reason,
             degradation_level=figures.degradation_level,
         )
+
+    @operation("read")
+    async def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | None = None,
+        strategy: str = "digest",
+    ) -> RemoteDigest:
+        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself, as
+        `germane.Agent.digest` does: a list with ids and provenance, or one line that says why there is none. `deadline` is in
+        seconds. Raises `InvalidInput`."""
+        check_answer_time("deadline", deadline)
+        found = await self._agent.digest(
+            query,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=strategy,
+        )
+        items = tuple(map(_known, found.items))
+        return RemoteDigest(text=found.text, status=found.status, items=items, tokens=found.tokens)
 
     @operation("read")
     async def expand(self, id: str, *, filters: Filters | None = None) -> str:

@@ -81,15 +81,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 OF_THE_FILE = frozenset(
     [
         "demo",
-        "profile",
-        "digest",
         "orgs",
-        "audit",
-        "consolidate",
         "import",
         "export",
         "backup",
-        "extract",
         "doctor",
         "pseudonym",
         "reembed",

@@ -25,11 +25,9 @@ from germane.cli.served_values import (
     unknown_id,
 )
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.grpc.client import Client, assembly
+from germane.grpc.client import Client, rpcs
 from germane.grpc.client.channel import grpc, local
-from germane.grpc.client.conversation import Altered
-from germane.grpc.client.rpcs import ClientRpc, sendable
-from germane.grpc.messages import context_pb2
+from germane.grpc.client.rpcs import ClientRpc
 from germane.kinds.documents.handle import FolderIngested, FoundFile, files_in, ingest_each, read_file, source_for, source_of
 from germane.kinds.events.reads import MessagePage
 from germane.kinds.memories.value import Memory, Receipt
@@ -37,11 +35,15 @@ from germane.kinds.memories.value import Memory, Receipt
 if TYPE_CHECKING:
     from germane.api.verbs.about import AboutEntity
     from germane.kinds.documents.value import Ingested
+    from germane.kinds.memories.upkeep import Consolidated
+    from germane.kinds.remote_values import RemoteDigest
     from germane.types.candidate import Scored
     from germane.types.inventory import AgentPage
-    from germane.types.reports import Why
+    from germane.types.reports import ExtractionRun, Why
 
 T = TypeVar("T")
+Progress = Callable[[int, int], None]
+"""Called by the library with what is done and what there is; a server doesn't tell."""
 
 KEY_VARIABLE = "GERMANE_API_KEY"
 _PATIENCE = 60.0
@@ -50,7 +52,20 @@ _EXPLAINED = 10.0
 """Seconds that an answer may take that waits for every source."""
 _TLS, _PLAIN = ("grpcs",), ("grpc", "")
 _HANDLES = ("blocks", "events", "graph", "history", "memories", "tasks")
-_VERBS = ("directive", "feedback", "find", "record", "sessions", "stats", "texts", "users", "warm")
+_VERBS = (
+    "audit",
+    "directive",
+    "feedback",
+    "find",
+    "mark_line",
+    "profile",
+    "record",
+    "sessions",
+    "stats",
+    "texts",
+    "users",
+    "warm",
+)
 """What the client has under the library's names, with its arguments and values."""
 
 
@@ -95,8 +110,8 @@ def _key(file: Path | None) -> str | None:
 class _CommandClient(Client):
     """The client, whose errors say what the user of a command can do."""
 
-    async def _run(self, rpc: ClientRpc[T]) -> T:
-        return await super()._run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
+    async def run(self, rpc: ClientRpc[T]) -> T:
+        return await super().run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
 
     def _told(self, error: grpc.RpcError, usual: GermaneError) -> GermaneError:
         target, details = self._connection.address.target, error.details() or error.code().name
@@ -177,21 +192,22 @@ class ServedAgent:
     async def about(self, name: str | None = None, **asked: Any) -> AboutEntity:
         return about_of(await self._client.about(name, **asked), asked["model"])
 
+    async def consolidate(self, *, progress: Progress | None = None, **asked: Any) -> Consolidated:
+        return await self._client.consolidate(**asked)
+
+    async def digest(self, query: str, *, deadline: float | None, **asked: Any) -> RemoteDigest:
+        return await self._client.digest(query, deadline=_EXPLAINED if deadline is None else deadline, **asked)
+
+    async def extract(self, *, progress: Progress | None = None, **asked: Any) -> ExtractionRun:
+        return await self._client.extract(**asked)
+
     async def assemble(self, messages: list[Any], *, deadline: float | None, **asked: Any) -> ServedContext:
         """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
         germane's errors, where an application's client would answer with its own messages."""
         self._asked = {"messages": messages, "deadline": _EXPLAINED if deadline is None else deadline, **asked}
-        call = assembly.assemble(self._client.scope, messages, explain=True, **asked)
-        call.copy_messages()
-        with sendable():
-            request = call.build()
-        request.deadline_ms = 0 if deadline is None else max(1, round(deadline * 1000))
-        rpc = ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, call.answer)
-        try:
-            answer = await self._client._run(rpc)
-        except Altered:
-            raise InvalidInput("the messages aren't in the shape of the model's provider (name it with --provider)") from None
-        return context_of(answer, asked, provider=request.options.provider)
+        rpc = rpcs.assemble(self._client.scope, messages, deadline=deadline, explain=True, **asked)
+        answer = await self._client.run(rpc)
+        return context_of(answer, asked, provider=rpc.request.options.provider)
 
     async def why(self, id: str, context: ServedContext, *, session: str | None = None) -> Why:
         """The server assembles anew what the last assembly was asked for."""
@@ -204,9 +220,7 @@ class ServedDocuments:
     def __init__(self, documents: Any) -> None:
         self.list, self.get, self._ingest = documents.list, documents.get, documents.ingest
 
-    async def ingest(
-        self, path: str | None = None, *, progress: Callable[[int, int], None] | None = None, **given: Any
-    ) -> Ingested:
+    async def ingest(self, path: str | None = None, *, progress: Progress | None = None, **given: Any) -> Ingested:
         if path is None:
             stored: Ingested = await self._ingest(**given)
             return stored
@@ -216,9 +230,9 @@ class ServedDocuments:
             raise error.under(path) from None
 
     async def ingest_folder(
-        self, folder: str, *, source: str | None = None, progress: Callable[[int, int], None], **given: Any
+        self, folder: str, *, source: str | None = None, progress: Progress, **given: Any
     ) -> FolderIngested:
-        async def sent(file: FoundFile, _: Callable[[int, int], None] | None) -> Ingested:
+        async def sent(file: FoundFile, _: Progress | None) -> Ingested:
             named = None if source is None else f"{source}/{file.name}"
             return await self._sent(file.path, source=named, title=file.name, **given)
 

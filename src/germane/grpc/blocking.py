@@ -10,7 +10,8 @@ has made calls works in the parent only: make a new client in each process.
 
 from __future__ import annotations
 
-from germane.grpc.client import assembly, rpcs
+from germane.grpc.client import rpcs
+from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.blocking_calls import ClientCalls, never_raises, raises
 from germane.grpc.client.blocking_handles import BlockingVerbs
 
@@ -27,7 +28,7 @@ class Client(ClientCalls, BlockingVerbs):
     Raises `InvalidInput` for an argument that can't be used. A server that can't be reached isn't an error here.
     """
 
-    assemble = never_raises(assembly.assemble)
+    assemble = never_raises(AssembleCall)
     record = raises(rpcs.record)
     remember = raises(rpcs.remember)
     search = raises(rpcs.search)

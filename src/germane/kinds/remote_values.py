@@ -25,7 +25,7 @@ class RemoteActivity(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownThing:
-    """One memory or message about a name: its id, its handle in the text, what is shown of it, and the fraction (`share`) of
+    """One memory or message in a text: its id, its handle there, what is shown of it, and the fraction (`share`) of
     the original that this is. `tokens` are those of its line. `speaker` and `role` are those of a message, "" where nobody is
     named."""
 
@@ -58,6 +58,20 @@ class KnownAbout:
     def __repr__(self) -> str:
         known = f"current={len(self.current)} earlier={len(self.earlier)} mentions={len(self.mentions)}"
         return f"<KnownAbout {known} tokens={self.tokens}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteDigest:
+    """The memories that matter for a question, as `germane.Agent.digest` says it, without its trace: `text` is the prompt part
+    and `status` is empty where it is a list, else the reason why there is none."""
+
+    text: str
+    status: str
+    items: tuple[KnownThing, ...]
+    tokens: int
+
+    def __repr__(self) -> str:
+        return f"<RemoteDigest {len(self.items)} items tokens={self.tokens}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,5 @@
-"""Reports: what one assembly did with each source, with the conversation, and with one stored thing, in figures.
+"""Reports: what one assembly did with each source, with the conversation, and with one stored thing, and what one run of the
+extraction did, in figures.
 
 The engine and the client share these values. The client must not load numpy, so nothing here may import it, not even through
 another module.
@@ -162,3 +163,26 @@ class Why:
     probability: float | None = None
     tokens: int | None = None
     at: datetime | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ExtractionRun:
+    """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `entities`
+    found (each once in a message), `rejected` not accepted of the answers; `ended` counts memories and messages of which
+    something no longer holds. `failed` counts calls that will be tried again, `parked` those that won't. `stopped` says why a
+    run ended before the queue was empty, without any content. Of a run that was asked for, `waiting` are the messages that were
+    to be read, and `characters` their length."""
+
+    waiting: int = 0
+    characters: int = 0
+    messages: int = 0
+    memories: int = 0
+    ended: int = 0
+    entities: int = 0
+    rejected: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    failed: int = 0
+    parked: int = 0
+    stopped: str = ""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from germane.api.arguments import build_request, history_terms, number
 from germane.api.contents import index_all
@@ -22,24 +21,27 @@ from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
+Asking = Callable[..., Request]
+"""`build_request` with the arguments that only it reads."""
+
 
 async def assemble(
     parts: Parts,
     scope: Scope,
     messages: Sequence[Raw],
+    asking: Asking,
     *,
     session: str | None,
     strategy: str | Strategy,
     filters: Filters | None,
     history: CompactionStrategy | bool | None,
     history_tokens: int | None,
-    **options: Any,
 ) -> Context:
-    """See `Agent.assemble`. `options` are the other arguments of `build_request`."""
+    """See `Agent.assemble`."""
     began = parts.clock.steady()
     within, plan = scope.within(session), parts.strategies.find(strategy)
     compacting = history_terms(history, history_tokens)
-    request = await _read(parts, within, messages, filters=allowed_filters(plan, filters), **options)
+    request = await _read(parts, within, messages, asking, allowed_filters(plan, filters))
     context = await parts.engine.assemble(request, parts.store.within(within), plan, began, compacting)
     parts.retrievals.injected(scope, context.items)
     parts.injections.note(within)
@@ -50,17 +52,17 @@ async def fall_back(
     parts: Parts,
     scope: Scope,
     messages: Sequence[Raw],
+    asking: Asking,
     *,
     session: str | None,
     strategy: str | Strategy,
     filters: Filters | None,
     reason: str,
-    **options: Any,
 ) -> Context:
-    """See `Agent.fallback`. `options` are the other arguments of `build_request`."""
+    """See `Agent.fallback`."""
     within, plan = scope.within(session), parts.strategies.find(strategy)
     check_text("reason", reason, NAME)
-    request = await _read(parts, within, messages, filters=allowed_filters(plan, filters), **options)
+    request = await _read(parts, within, messages, asking, allowed_filters(plan, filters))
     return await parts.engine.fall_back(request, plan, reason)
 
 
@@ -92,7 +94,7 @@ async def recall(
     return await parts.engine.recall(request, parts.store.within(scope), plan, limit)
 
 
-async def _read(parts: Parts, scope: Scope, messages: Sequence[Raw], **options: Any) -> Request:
+async def _read(parts: Parts, scope: Scope, messages: Sequence[Raw], asking: Asking, filters: Filters | None) -> Request:
     """Returns the checked request. A long list of messages is read in a thread, so that the event loop stays free."""
-    work = partial(build_request, scope=scope, catalog=parts.catalog, clock=parts.clock, messages=messages, **options)
+    work = partial(asking, scope=scope, catalog=parts.catalog, clock=parts.clock, messages=messages, filters=filters)
     return await aside(len(messages) if isinstance(messages, Sequence) else 0, work)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -18,10 +18,7 @@ from germane.errors import InvalidInput
 from germane.kinds.events.reads import ListEvents
 from germane.kinds.events.value import DOCUMENT, Event
 from germane.kinds.memories.consolidation import (
-    Compressed,
     ConsolidationPlan,
-    Eviction,
-    Merged,
     StorageBudget,
     compress,
     drop_vectors,
@@ -31,9 +28,10 @@ from germane.kinds.memories.consolidation import (
     plan_consolidation,
     same_as,
 )
-from germane.kinds.memories.forgetting import Audit, AuditFinding, MemoryAudit, secret_finding
+from germane.kinds.memories.forgetting import MemoryAudit, secret_finding
 from germane.kinds.memories.reads import OpenConflicts, SizedMemories
-from germane.kinds.memories.value import Holding, Holdings, SizedMemory
+from germane.kinds.memories.upkeep import Audit, AuditFinding, Compressed, Consolidated, Eviction, Holding, Holdings, Merged
+from germane.kinds.memories.value import SizedMemory
 from germane.ports.background import Background
 from germane.stores.contract import ScopedStore, scrub_files
 from germane.types.limits import PAGE
@@ -47,24 +45,6 @@ _MAX_FORGOTTEN = 500
 _MAX_GROUPS = 32
 """Groups of episodes, or of duplicates, in one commit."""
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidated:
-    """What a consolidation did or, after a dry run, would do. `after` of a dry run is estimated. `fits` is false where the
-    budget can't be kept without touching what is pinned, preferences, or behaviors. Messages are never touched. `scrubbed` and
-    `waiting_for` tell whether what was forgotten is gone from the files, as in `Receipt`."""
-
-    before: Holdings
-    after: Holdings
-    merged: tuple[Merged, ...] = ()
-    compressed: tuple[Compressed, ...] = ()
-    vectors_dropped: tuple[str, ...] = ()
-    evicted: tuple[Eviction, ...] = ()
-    fits: bool = True
-    dry_run: bool = False
-    scrubbed: bool = False
-    waiting_for: str = ""
 
 
 async def consolidate(

@@ -11,7 +11,6 @@ import random
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -41,6 +40,7 @@ from germane.ports.models import LLM, Completion
 from germane.stores.contract import ScopedStore, Store
 from germane.types.plan import store_change
 from germane.types.query import Filters, Query
+from germane.types.reports import ExtractionRun
 from germane.types.scope import Scope
 
 _LANES, _AT_ONCE = 4, 4
@@ -55,29 +55,6 @@ _MAX_KNOWN = 200
 """Memories of the user, the newest, among which the ones to send are chosen."""
 _MAX_ANSWER = 4_096
 """Tokens of an answer."""
-
-
-@dataclass(slots=True, kw_only=True)
-class ExtractionRun:
-    """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `entities`
-    found (each once in a message), `rejected` not accepted of the answers; `ended` counts memories and messages of which
-    something no longer holds. `failed` counts calls that will be tried again, `parked` those that won't. `stopped` says why a
-    run ended before the queue was empty, without any content. Of a run that was asked for, `waiting` are the messages that were
-    to be read, and `characters` their length."""
-
-    waiting: int = 0
-    characters: int = 0
-    messages: int = 0
-    memories: int = 0
-    ended: int = 0
-    entities: int = 0
-    rejected: int = 0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    failed: int = 0
-    parked: int = 0
-    stopped: str = ""
 
 
 Progress = Callable[[int], None]

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from germane.api.arguments import LLMArgument, check_llm
 from germane.api.wiring import Parts, open_chosen_llm
 from germane.api.workers.batch_writers import today
-from germane.api.workers.extraction import ExtractionRun
 from germane.api.workers.summaries import SummaryWorker
 from germane.errors import InvalidInput
 from germane.extraction.llm.queue import QueueState, ResumeQueue
 from germane.types.plan import store_change
+from germane.types.reports import ExtractionRun
 from germane.types.scope import Scope
 
 

@@ -20,8 +20,7 @@ from germane.errors import InvalidInput, NotFound
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from germane.kinds.profile.handle import ProfileView, ViewedLine
-    from germane.kinds.profile.reads import Mark
+    from germane.kinds.profile.value import Mark, ProfileView, ViewedLine
 
 
 _TITLES = (("instruction", "Asked for in all answers"), ("about", "About the user"))

@@ -13,10 +13,8 @@ from germane.cli.screen import Exit, console, plain, print_json, table, told_pro
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.api.verbs.consolidate import Consolidated
     from germane.kinds.memories.conflicts import Contradiction
-    from germane.kinds.memories.forgetting import Audit
-    from germane.kinds.memories.value import Holdings
+    from germane.kinds.memories.upkeep import Audit, Consolidated, Holdings
 
 
 _FINDING_NAMES = {
@@ -190,7 +188,7 @@ def _confirmed(plan: Consolidated, options: GlobalOptions) -> bool:
     said = f"forget {plan.before.memories - plan.after.memories} of {plan.before.memories} memories"
     if sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(f"consolidate asks first and nobody is there to answer: pass --yes to {said}")
-    return typer.confirm(f"{said.capitalize()} in {options.db} for good?", err=True)
+    return typer.confirm(f"{said.capitalize()} in {options.place} for good?", err=True)
 
 
 def _print_consolidated(report: Consolidated) -> None:

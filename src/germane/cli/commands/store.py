@@ -29,9 +29,9 @@ from germane.errors import InvalidInput
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
-    from germane.api.workers.extraction import ExtractionRun
     from germane.stores.contract import Checkup
     from germane.types.inventory import AgentPage, OrgPage, Stats, UserPage, UserSummary
+    from germane.types.reports import ExtractionRun
 
 
 _MAX_COUNTED_USERS, _MAX_NAMED_USERS = 1000, 10

@@ -14,7 +14,8 @@ loads the engine, a store, or numpy.
 
 from __future__ import annotations
 
-from germane.grpc.client import assembly, rpcs
+from germane.grpc.client import rpcs
+from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.asyncio_calls import ClientCalls, never_raises, raises
 from germane.grpc.client.handles import ClientVerbs
 
@@ -31,7 +32,7 @@ class Client(ClientCalls, ClientVerbs):
     Raises `InvalidInput` for an argument that can't be used. A server that can't be reached isn't an error here.
     """
 
-    assemble = never_raises(assembly.assemble)
+    assemble = never_raises(AssembleCall)
     record = raises(rpcs.record)
     remember = raises(rpcs.remember)
     search = raises(rpcs.search)

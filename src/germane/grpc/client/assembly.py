@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -53,79 +53,8 @@ class ClientScope:
         return ClientScope(**own | {name: value for name, value in changes.items() if value is not None})
 
 
+@dataclass(slots=True, eq=False)
 class AssembleCall:
-    """The arguments of one call. Making it checks nothing, so that it can't raise; `build` does.
-
-    `messages` are the caller's, and what a failed call returns; so is `system`, for a provider that keeps it apart.
-    """
-
-    def __init__(
-        self,
-        messages: Any,
-        request_id: str | None,
-        scope: ClientScope,
-        changes: Mapping[str, str | None],
-        options: dict[str, Any],
-    ) -> None:
-        self.messages, self.request_id, self.system = messages, request_id, options["system"]
-        self._scope, self._changes, self._options = scope, changes, options
-        if not options["provider"]:
-            options["provider"] = model_provider(options["model"], options["like"])
-        self._sent: Sequence[SentMessage] = ()
-        self._sent_system = ""
-
-    def copy_messages(self) -> None:
-        """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
-        place for a system prompt, it becomes the first message."""
-        self.messages = shallow_copy(self.messages)
-        among = isinstance(self.messages, list) and self._options["provider"] == "openai"
-        if among and (said := system_text(self.system)).strip():
-            self.messages.insert(0, {"role": "system", "content": said})
-            self.system = None
-
-    def build(self) -> context_pb2.AssembleContextRequest:
-        """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
-        sent in time."""
-        options = {**self._options, "system": self.system}
-        request = _request(self._scope.within(**self._changes), self.messages, request_id=self.request_id, **options)
-        self._sent = add_messages(self.messages, request)
-        self._sent_system = request.options.system_json
-        return request
-
-    def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
-        """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
-        own = json.loads(self._sent_system) if self._sent_system else None
-        messages, system = verify_reply(self._sent, response, own, apart=self._options["provider"] in _APART)
-        metadata = metadata_from_wire(response.metadata)
-        return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
-
-
-def assemble(
-    scope: ClientScope,
-    messages: Sequence[Any],
-    *,
-    model: str,
-    session: str | None = None,
-    user: str | None = None,
-    agent: str | None = None,
-    org: str | None = None,
-    zone: str | None = None,
-    provider: str | None = None,
-    tools: Sequence[Mapping[str, Any]] | None = None,
-    query: str | None = None,
-    at: datetime | None = None,
-    max_tokens: int | None = None,
-    strategy: str | None = None,
-    filters: Any = None,
-    effort: Effort | float | None = None,
-    window: int | None = None,
-    like: str | None = None,
-    system: Any = None,
-    blocks: Sequence[str] = (),
-    task: str | bool | None = None,
-    request_id: str | None = None,
-    explain: bool = False,
-) -> AssembleCall:
     """Returns the messages together with the context that the model needs, within `limit` seconds.
 
     The arguments are those of `germane.Agent.assemble`, but this never raises: where something goes wrong, the answer holds the
@@ -137,93 +66,110 @@ def assemble(
     the id of the task of the session's stack that this request works on (default: the current one), False leaves the stack out.
     `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
-    changes = {"org": org, "agent": agent, "user": user, "zone": zone}
-    options = {
-        "model": model,
-        "session": session,
-        "provider": provider,
-        "tools": tools,
-        "query": query,
-        "at": at,
-        "max_tokens": max_tokens,
-        "strategy": strategy,
-        "filters": filters,
-        "effort": effort,
-        "window": window,
-        "like": like,
-        "system": system,
-        "blocks": blocks,
-        "task": task,
-        "explain": explain,
-    }
-    return AssembleCall(messages, request_id, scope, changes, options)
 
+    # The fields are the parameters of the clients' `assemble`, and the text above is its help. Making a call checks nothing, so
+    # it can't raise; `build` checks.
 
-def _request(
-    scope: ClientScope,
-    messages: object,
-    *,
-    model: str,
-    session: str | None,
-    provider: str | None,
-    tools: Sequence[Mapping[str, Any]] | None,
-    query: str | None,
-    at: datetime | None,
-    max_tokens: int | None,
-    strategy: str | None,
-    filters: Any,
-    effort: Effort | float | None,
-    window: int | None,
-    like: str | None,
-    system: Any,
-    blocks: Sequence[str],
-    task: str | bool | None,
-    request_id: str | None,
-    explain: bool,
-) -> context_pb2.AssembleContextRequest:
-    """The request without its messages."""
-    if not isinstance(messages, list):
-        raise InvalidInput(
-            f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}", path="messages"
+    scope: ClientScope
+    messages: Sequence[Any]
+    _: KW_ONLY
+    model: str
+    session: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    org: str | None = None
+    zone: str | None = None
+    provider: str | None = None
+    tools: Sequence[Mapping[str, Any]] | None = None
+    query: str | None = None
+    at: datetime | None = None
+    max_tokens: int | None = None
+    strategy: str | None = None
+    filters: Any = None
+    effort: Effort | float | None = None
+    window: int | None = None
+    like: str | None = None
+    system: Any = None
+    blocks: Sequence[str] = ()
+    task: str | bool | None = None
+    request_id: str | None = None
+    explain: bool = False
+    _sent: Sequence[SentMessage] = field(init=False, default=())
+    _sent_system: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        if not self.provider:
+            self.provider = model_provider(self.model, self.like)
+
+    def copy_messages(self) -> None:
+        """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
+        place for a system prompt, it becomes the first message."""
+        self.messages = shallow_copy(self.messages)
+        among = isinstance(self.messages, list) and self.provider == "openai"
+        if among and (said := system_text(self.system)).strip():
+            self.messages = [{"role": "system", "content": said}, *self.messages]
+            self.system = None
+
+    def build(self) -> context_pb2.AssembleContextRequest:
+        """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
+        sent in time."""
+        request = self._without_messages(self.scope.within(org=self.org, agent=self.agent, user=self.user, zone=self.zone))
+        self._sent = add_messages(self.messages, request)
+        self._sent_system = request.options.system_json
+        return request
+
+    def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
+        """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
+        own = json.loads(self._sent_system) if self._sent_system else None
+        messages, system = verify_reply(self._sent, response, own, apart=self.provider in _APART)
+        metadata = metadata_from_wire(response.metadata)
+        return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
+
+    def _without_messages(self, scope: ClientScope) -> context_pb2.AssembleContextRequest:
+        if not isinstance(self.messages, list):
+            raise InvalidInput(
+                f"must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(self.messages).__name__}",
+                path="messages",
+            )
+        _check_count("max_tokens", self.max_tokens, 0)
+        _check_count("window", self.window, 1)
+        if self.effort is not None:
+            price_of_effort(self.effort)
+        task, system = check_task(self.task, self.session), self.system
+        if not isinstance(system, str | list | tuple | Mapping | None):
+            raise InvalidInput(
+                f"must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}", path="system"
+            )
+        options = context_pb2.AssembleOptions(
+            strategy=checked_text("strategy", self.strategy, optional=True),
+            query=checked_text("query", self.query, optional=True),
+            zone="" if scope.zone == "UTC" else scope.zone,
+            provider=checked_text("provider", self.provider, optional=True),
+            tools_json="" if self.tools is None else json.dumps(self.tools),
+            explain=bool(self.explain),
+            effort="" if self.effort is None else str(self.effort),
+            like=checked_text("like", self.like, optional=True),
+            window=self.window or 0,
+            system_json=json_of(system) if system else "",
+            blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(self.blocks))],
+            task_id=task if isinstance(task, str) else "",
+            without_tasks=task is False,
         )
-    _check_count("max_tokens", max_tokens, 0)
-    _check_count("window", window, 1)
-    if effort is not None:
-        price_of_effort(effort)
-    wanted = check_task(task, session)
-    if not isinstance(system, str | list | tuple | Mapping | None):
-        raise InvalidInput(
-            f"must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}", path="system"
+        if self.at is not None:
+            options.at.CopyFrom(time_to_wire("at", self.at, scope.zone))
+        if self.filters is not None:
+            options.filters.CopyFrom(filters_to_wire(self.filters, scope.zone))
+        most = self.max_tokens
+        return context_pb2.AssembleContextRequest(
+            org_id=scope.org,
+            agent_id=scope.agent,
+            user_id=scope.user or "",
+            session_id=checked_text("session", self.session, optional=True),
+            model=checked_text("model", self.model),
+            request_id=checked_text("request_id", self.request_id, optional=True),
+            available_tokens=0 if most is None else max(1, most),  # 0 on the wire means "no limit of the caller's"
+            options=options,
         )
-    options = context_pb2.AssembleOptions(
-        strategy=checked_text("strategy", strategy, optional=True),
-        query=checked_text("query", query, optional=True),
-        zone="" if scope.zone == "UTC" else scope.zone,
-        provider=checked_text("provider", provider, optional=True),
-        tools_json="" if tools is None else json.dumps(tools),
-        explain=bool(explain),
-        effort="" if effort is None else str(effort),
-        like=checked_text("like", like, optional=True),
-        window=window or 0,
-        system_json=json_of(system) if system else "",
-        blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(blocks))],
-        task_id=wanted if isinstance(wanted, str) else "",
-        without_tasks=wanted is False,
-    )
-    if at is not None:
-        options.at.CopyFrom(time_to_wire("at", at, scope.zone))
-    if filters is not None:
-        options.filters.CopyFrom(filters_to_wire(filters, scope.zone))
-    return context_pb2.AssembleContextRequest(
-        org_id=scope.org,
-        agent_id=scope.agent,
-        user_id=scope.user or "",
-        session_id=checked_text("session", session, optional=True),
-        model=checked_text("model", model),
-        request_id=checked_text("request_id", request_id, optional=True),
-        available_tokens=0 if max_tokens is None else max(1, max_tokens),  # 0 on the wire means "no limit of the caller's"
-        options=options,
-    )
 
 
 def _listed(blocks: object) -> Sequence[object]:

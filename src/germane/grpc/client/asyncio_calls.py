@@ -78,7 +78,9 @@ class ClientCalls(ScopedClient[grpc.aio.Channel]):
         except Exception as error:
             return self._policy.fallback(call.messages, error, call.request_id, call.system)
 
-    async def _run(self, rpc: ClientRpc[T]) -> T:
+    async def run(self, rpc: ClientRpc[T]) -> T:
+        """Runs an RPC, within `patience` seconds, and returns what its `read` makes of the answer. Raises germane's errors,
+        `StoreUnavailable` where the service doesn't answer."""
         patience = self._policy.patience
         try:
             channel = self._connection.channel(asyncio.get_running_loop())
@@ -118,7 +120,8 @@ def never_raises(
     async def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
         return await self._assemble(make_call(self.scope, *args, **kwargs))
 
-    update_wrapper(method, make_call)
+    update_wrapper(method, make_call, updated=())
+    method.__name__ = "assemble"
     method.__signature__ = signature(make_call).replace(return_annotation=Answer)  # type: ignore[attr-defined]
     return method
 
@@ -129,7 +132,7 @@ def raises(
     """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
 
     async def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(make_rpc(self.scope, *args, **kwargs))
+        return await self.run(make_rpc(self.scope, *args, **kwargs))
 
     update_wrapper(method, make_rpc)
     return method

@@ -77,7 +77,9 @@ class ClientCalls(ScopedClient[grpc.Channel]):
         except Exception as error:
             return self._policy.fallback(call.messages, error, call.request_id, call.system)
 
-    def _run(self, rpc: ClientRpc[T]) -> T:
+    def run(self, rpc: ClientRpc[T]) -> T:
+        """Runs an RPC, within `patience` seconds, and returns what its `read` makes of the answer. Raises germane's errors,
+        `StoreUnavailable` where the service doesn't answer."""
         try:
             channel, options = self._connection.channel(), self._connection.address.call_options
             call = rpc.start(channel, timeout=self._policy.patience, **options)
@@ -96,7 +98,8 @@ def never_raises(
     def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
         return self._assemble(make_call(self.scope, *args, **kwargs))
 
-    update_wrapper(method, make_call)
+    update_wrapper(method, make_call, updated=())
+    method.__name__ = "assemble"
     method.__signature__ = signature(make_call).replace(return_annotation=Answer)  # type: ignore[attr-defined]
     return method
 
@@ -105,7 +108,7 @@ def raises(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Cal
     """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
 
     def method(self: ClientCalls, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._run(make_rpc(self.scope, *args, **kwargs))
+        return self.run(make_rpc(self.scope, *args, **kwargs))
 
     update_wrapper(method, make_rpc)
     return method

@@ -1,9 +1,5 @@
-# Made by tests/support/client_handles.py from the table of operations. To change it, run "make docs".
-"""Blocking handles: the handles of the blocking client.
-
-Each method does what the library's method with the same name does. It raises germane's errors, `StoreUnavailable` where the
-service doesn't answer.
-"""
+# Made by tools/twins.py from the asynchronous classes. To change it, change those and run "make twins".
+"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.grpc.client.handles`."""
 
 from __future__ import annotations
 
@@ -38,7 +34,9 @@ from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
 from germane.kinds.events.value import Event, EventPage, MessagePage, NewEvent, SessionPage
 from germane.kinds.graph.value import Entity, EntityPage, Neighbourhood, Pattern, Relation, Step
 from germane.kinds.memories.conflicts import Contradiction
+from germane.kinds.memories.upkeep import Audit, Consolidated
 from germane.kinds.memories.value import Memory, Page, Receipt
+from germane.kinds.profile.value import ProfileView
 from germane.kinds.remote_values import (
     CheckedCalls,
     KnownAbout,
@@ -46,6 +44,7 @@ from germane.kinds.remote_values import (
     RemoteCompaction,
     RemoteContext,
     RemoteDelegation,
+    RemoteDigest,
     RemoteEarlier,
     RemoteOutline,
     RemoteRequest,
@@ -71,7 +70,7 @@ from germane.types.candidate import Provenance
 from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.message import Message, ToolCall
 from germane.types.query import Filters
-from germane.types.reports import Why
+from germane.types.reports import ExtractionRun, Why
 
 
 class BlockingBlocks(ClientHandle):
@@ -864,10 +863,54 @@ class BlockingVerbs(ClientHandle):
         )
         return found
 
+    def extract(self, *, session: str | None = None, everything: bool = False, dry_run: bool = False) -> ExtractionRun:
+        """Has the configured language model read what waits in this scope, to the end: the messages recorded since a model was
+        configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
+        one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
+        numbers of messages. Raises `InvalidInput` where no model is configured."""
+        found: ExtractionRun = self._write("extract", ExtractionRun, session=session, everything=everything, dry_run=dry_run)
+        return found
+
+    def consolidate(
+        self, *, max_memories: int | None = None, max_bytes: int | None = None, dry_run: bool = False, by: str = ""
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        found: Consolidated = self._write(
+            "consolidate", Consolidated, max_memories=max_memories, max_bytes=max_bytes, dry_run=dry_run, by=by
+        )
+        return found
+
     def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
         found: Memory | Event = self._read("find", Memory | Event, id=id)
+        return found
+
+    def profile(self, at: datetime | None = None, *, tokens: int | None = None) -> ProfileView:
+        """Returns the lines that stand in every prompt of a session that begins now, or at `at`: standing instructions and what
+        holds about the person, each with the reason; what was left out; and the text. The assembly makes the same choice.
+        `tokens` (0 to 1,000,000) is the budget (default: that of the strategy `default`). Raises `InvalidInput`."""
+        found: ProfileView = self._read("profile", ProfileView, at=at, tokens=tokens)
+        return found
+
+    def mark_line(self, id: str, mark: Literal["pin", "hide"] | None) -> str:
+        """Pins a line of the profile (`pin`: it is chosen before all others) or hides it (`hide`: it never stands); None takes
+        the mark away. Idempotent; returns the line's whole id. `id` is a line's, or the beginning of one: four characters or
+        more, and `@` with the place at which it begins where a message has several lines. The next session shows the change.
+        Raises `NotFound`, and `InvalidInput`, also where several lines begin so."""
+        found: str = self._write("mark_line", str, id=id, mark=mark)
+        return found
+
+    def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
+        """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
+        (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
+        `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
+        Raises `InvalidInput`."""
+        found: Audit = self._read("audit", Audit, unused_days=unused_days, limit=limit, messages=messages)
         return found
 
     def messages(
@@ -970,6 +1013,35 @@ class BlockingVerbs(ClientHandle):
         )
         return found
 
+    def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
+        strategy: str = "digest",
+    ) -> RemoteDigest:
+        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself, as
+        `germane.Agent.digest` does: a list with ids and provenance, or one line that says why there is none. `deadline` is in
+        seconds. Raises `InvalidInput`."""
+        found: RemoteDigest = self._read(
+            "digest",
+            RemoteDigest,
+            query=query,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=strategy,
+        )
+        return found
+
     def expand(self, id: str, *, filters: Filters | Mapping[str, Any] | None = None) -> str:
         """Returns the whole text of what has this id: a task's result, a message, a memory, an archival entry, a block. The ids
         of a context's lines are those of its items, or a component's `source`. Raises `NotFound`."""
@@ -993,7 +1065,7 @@ class BlockingVerbs(ClientHandle):
         effort: Literal["low", "medium", "high"] | float | None = None,
         window: int | None = None,
         like: str | None = None,
-        system: str | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
+        system: str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any] | None = None,
         blocks: Sequence[str] = (),
         task: str | bool | None = None,
         deadline: float = 10.0,

@@ -36,13 +36,13 @@ class ClientHandle:
         """Calls an operation that only reads. Raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
         client = self._client
         request = operation_pb2.ReadRequest(scope=scope_to_wire(client.scope), operation=name, arguments=_arguments(given))
-        return client._run(ClientRpc(operation_pb2.OperationServiceStub, "Read", request, _reader(name, result), streams=True))
+        return client.run(ClientRpc(operation_pb2.OperationServiceStub, "Read", request, _reader(name, result), streams=True))
 
     def _write(self, name: str, result: Any, /, **given: Any) -> Any:
         """As `_read`, for an operation that writes."""
         client = self._client
         request = operation_pb2.WriteRequest(scope=scope_to_wire(client.scope), operation=name, arguments=_arguments(given))
-        return client._run(ClientRpc(operation_pb2.OperationServiceStub, "Write", request, _reader(name, result), streams=True))
+        return client.run(ClientRpc(operation_pb2.OperationServiceStub, "Write", request, _reader(name, result), streams=True))
 
 
 def _arguments(given: Mapping[str, Any]) -> bytes:

@@ -1,6 +1,6 @@
-"""RPCs: the client's calls besides `assemble`: each as a request, its RPC, and the reader of its response.
+"""RPCs: the client's calls that may raise: each as a request, its RPC, and the reader of its response.
 
-No model call waits for these, so they may raise: `germane_error` turns a gRPC status into one of germane's errors. Most return
+No model call waits for these: `germane_error` turns a gRPC status into one of germane's errors. Most return
 the contract's own messages.
 """
 
@@ -25,9 +25,10 @@ from germane.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from germane.grpc.client.assembly import ClientScope, checked_text, filters_to_wire, time_to_wire
+from germane.grpc.answer import Answer
+from germane.grpc.client.assembly import AssembleCall, ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.client.channel import grpc
-from germane.grpc.client.conversation import MAX_BYTES, Oversized, add_messages
+from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized, add_messages
 from germane.grpc.messages import context_pb2, memory_pb2
 from germane.kinds.events.value import Recorded
 
@@ -49,6 +50,26 @@ class ClientRpc(Generic[T]):
     def start(self, channel: Any, **options: Any) -> Any:
         """Starts the RPC on `channel` and returns gRPC's call object. `options` are gRPC's, such as `timeout` in seconds."""
         return getattr(self.stub(channel), self.method)(self.request, **options)
+
+
+def assemble(scope: ClientScope, messages: Sequence[Any], *, deadline: float | None = None, **asked: Any) -> ClientRpc[Answer]:
+    """Assembles as the client's `assemble`, which has the other arguments, but raises where that answers with the caller's own
+    messages. For a program that a person uses. `deadline` are the seconds until the service answers (default: its own)."""
+    call = AssembleCall(scope, messages, **asked)
+    call.copy_messages()
+    with sendable():
+        request = call.build()
+    request.deadline_ms = 0 if deadline is None else max(1, round(deadline * 1000))
+
+    def read(response: context_pb2.AssembleContextResponse) -> Answer:
+        try:
+            return call.answer(response)
+        except Altered:
+            raise InvalidInput(
+                "aren't in the shape of the model's provider", path="messages", advice="name that provider"
+            ) from None
+
+    return ClientRpc(context_pb2.ContextAssemblyServiceStub, "AssembleContext", request, read)
 
 
 def record(

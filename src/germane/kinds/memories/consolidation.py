@@ -20,7 +20,8 @@ from typing import Any
 
 from germane.kinds.memories.plans import SENSITIVITIES, new_memory
 from germane.kinds.memories.reads import DerivedFrom, DropVectors, Forget, MemoriesById, PutMemory
-from germane.kinds.memories.value import Episode, Fact, Holding, Memory
+from germane.kinds.memories.upkeep import Compressed, Eviction, Holding, Merged
+from germane.kinds.memories.value import Episode, Fact, Memory
 from germane.text.normal import fold
 from germane.types.candidate import Provenance
 from germane.types.limits import REFERENCES
@@ -41,32 +42,6 @@ class StorageBudget:
 
     max_memories: int | None = None
     max_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """`kept` says what `ids` said too; these are forgotten."""
-
-    kept: str
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compressed:
-    """The episodes `ids`, oldest first, become one note of their first sentences. `note` is its id; '' before it is made."""
-
-    ids: tuple[str, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eviction:
-    """`reason` is `ended` (superseded or expired), or `least_valuable` of its kind, with its `worth`."""
-
-    id: str
-    kind: str
-    reason: str
-    worth: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal, get_args
 
 from germane.errors import InvalidInput
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.consolidation import same_as
 from germane.kinds.memories.fields import SOURCE_KINDS, label
 from germane.kinds.memories.reads import ForgetOwner, LeftOf, Select
+from germane.kinds.memories.upkeep import AUDIT_KINDS, AuditFinding, AuditKind
 from germane.kinds.memories.value import Memory, Receipt
 from germane.text.secrets.detection import find_secrets
 from germane.types.plan import Change, Decision, Plan, read
@@ -98,35 +98,6 @@ def forget(
 
 # Audit: finds what deserves a look among the memories of one owner: duplicates, secrets, contradictions, what is
 # unused.
-
-
-AuditKind = Literal["duplicate", "near_duplicate", "contradiction", "secret", "never_retrieved", "stale", "expired"]
-AUDIT_KINDS: tuple[AuditKind, ...] = get_args(AuditKind)
-
-
-@dataclass(frozen=True, slots=True)
-class AuditFinding:
-    """`ids` are the memories (or, for a secret, the message) that it is about; `detail` names no content: the kinds of secrets,
-    the reason of a contradiction, since when something is stale or expired."""
-
-    kind: AuditKind
-    ids: tuple[str, ...]
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """`memories` and `messages` were examined. `counts` has the number of findings of each kind; `findings` holds at most so
-    many of each as were asked for."""
-
-    memories: int
-    messages: int
-    counts: dict[AuditKind, int] = field(hash=False)
-    findings: tuple[AuditFinding, ...] = ()
-
-    @property
-    def clean(self) -> bool:
-        return not any(self.counts.values())
 
 
 class MemoryAudit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from germane.api.arguments import build_request, number
@@ -10,10 +10,11 @@ from germane.api.strategies import COMPACT
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
 from germane.kinds.profile.offer import MAX_OFFERED, offered_lines
-from germane.kinds.profile.reads import LineMarks, Mark, mark_line, parse_clause_name
+from germane.kinds.profile.reads import LineMarks, mark_line, parse_clause_name
+from germane.kinds.profile.value import Mark, ProfileView, ViewedLine
 from germane.stages.gather.memories import PROFILE
 from germane.stores.contract import ScopedStore
-from germane.types.candidate import LineKind, ProfileLine
+from germane.types.candidate import ProfileLine
 from germane.types.limits import COUNT
 from germane.types.query import Query
 from germane.types.scope import Scope
@@ -25,43 +26,6 @@ _MIN_PREFIX = 4
 """Characters that the beginning of an id has at least."""
 _MAX_NAMED = 5
 """Lines that an ambiguous beginning names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewedLine:
-    """A line of a profile. `why` says where it comes from, `worth` in [0, 1] orders the lines of one kind; `tokens` is its cost
-    as written, with the header that it is the first below; None where it wasn't counted. `memory` is the id of the memory that
-    it is, `message` that of the message in which it was found. `reason` is empty for a line that stands, else why it doesn't:
-    `budget`, `duplicate` (another line says the same), `hidden`, or a reason of the trace."""
-
-    id: str
-    kind: LineKind
-    text: str
-    why: str
-    worth: float
-    said_at: datetime
-    tokens: int | None = None
-    pinned: bool = False
-    memory: str | None = None
-    message: str | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileView:
-    """What a session that begins at this time is shown whatever it asks, where the strategy is `default`: `lines` in the order
-    in which they are written, within `budget` tokens. `tokens` is what they take, their headers included. `text` is all of them
-    as a prompt holds them: data between germane's own tags; empty where there is no line. `left_out` are lines that could have
-    stood."""
-
-    lines: tuple[ViewedLine, ...]
-    left_out: tuple[ViewedLine, ...]
-    tokens: int
-    budget: int
-    text: str
-
-    def __repr__(self) -> str:
-        return f"<ProfileView lines={len(self.lines)} left_out={len(self.left_out)} tokens={self.tokens}>"
 
 
 async def look_at_profile(parts: Parts, scope: Scope, *, at: datetime | None, tokens: int | None) -> ProfileView:

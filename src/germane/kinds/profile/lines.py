@@ -16,7 +16,8 @@ from typing import Literal, NamedTuple
 
 from germane.extraction.memories.extracted import is_extracted
 from germane.kinds.memories.value import Fact, Memory, written_line
-from germane.kinds.profile.reads import Mark, ToldClause
+from germane.kinds.profile.reads import ToldClause
+from germane.kinds.profile.value import Mark
 from germane.text.terms import stem_set
 from germane.types.caches import FifoCache
 from germane.types.candidate import ABOUT, INSTRUCTION, LineKind, ProfileLine, replaced_by

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from germane.kinds.events.value import Event
-    from germane.kinds.profile.reads import Mark
+    from germane.kinds.profile.value import Mark
     from germane.stores.contract import ScopedStore
 
 

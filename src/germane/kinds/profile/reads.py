@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import ClassVar, NamedTuple, get_args
 
 from germane.errors import InvalidInput, NotFound
+from germane.kinds.profile.value import Mark
 from germane.text.normal import content_hash
 from germane.types.candidate import Outdated, Sensitivity
 from germane.types.limits import ID, check_text
@@ -84,9 +85,6 @@ class StillHolding(Read[frozenset[str]]):
 
 
 # Marks: the reads and changes, and the plan that pins a line or hides it.
-
-
-Mark = Literal["pin", "hide"]
 
 
 class MarkedLine(NamedTuple):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.kinds.memories.consolidation import EVICTED_KINDS, ConsolidationPlan, StorageBudget, plan_consolidation
-from germane.kinds.memories.value import Holding
+from germane.kinds.memories.upkeep import Holding
 
 pytestmark = pytest.mark.requirement("MEM-6")
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
