@@ -380,6 +380,7 @@ class Agent:
 
     # What is stored, changed and forgotten.
 
+    @operation("write", takes={"messages": Sequence[Mapping[str, Any]]}, rpc="Record")
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
@@ -410,6 +411,7 @@ class Agent:
         flags(everything=everything, dry_run=dry_run)
         return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)
 
+    @operation("write", fixed={"provenance": None}, rpc="Remember")
     async def remember(
         self,
         text: str | None = None,
@@ -429,6 +431,7 @@ class Agent:
         scope = replace(self.scope, user=None, session=None) if agent_wide else self.scope
         return await remember_one(self._parts, scope, text, kind=kind, provenance=provenance, fields=fields)
 
+    @operation("write", rpc="Forget")
     async def forget(
         self,
         ids: Sequence[str] | None = None,
@@ -466,6 +469,7 @@ class Agent:
             reason=reason,
         )
 
+    @operation("write", rpc="GiveFeedback")
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
         scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages

@@ -24,6 +24,7 @@ from germane.kinds.remote_values import (
     CheckedCalls,
     KnownAbout,
     KnownThing,
+    Recalled,
     RemoteActivity,
     RemoteCompaction,
     RemoteComponent,
@@ -39,7 +40,7 @@ from germane.kinds.remote_values import (
 from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
-from germane.types.candidate import Chosen
+from germane.types.candidate import Chosen, Scored
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
 from germane.types.limits import (
@@ -65,6 +66,24 @@ def plain_messages(messages: Iterable[Raw]) -> list[Mapping[str, Any]]:
     return [{"role": one.role, "content": one.content} if isinstance(one, Message) else one for one in messages]
 
 
+def recalled(found: Scored) -> Recalled:
+    """Returns a result of `recall` as data."""
+    candidate = found.candidate
+    return Recalled(
+        id=candidate.id,
+        score=found.score,
+        source=candidate.source,
+        category=candidate.category,
+        title=candidate.title,
+        text=candidate.text,
+        speaker=candidate.speaker,
+        session=candidate.session,
+        message_id=candidate.provenance.message_id,
+        created_at=candidate.created_at,
+        breakdown=found.breakdown,
+    )
+
+
 class RemoteVerbs:
     """The verbs of one agent's scope. `keep` says whether its caller may write."""
 
@@ -76,6 +95,21 @@ class RemoteVerbs:
         """Returns a page of `limit` (1 to 1,000) of the org's agents with what each has stored. Raises `InvalidInput`, and
         `GermaneError` where the key doesn't allow all agents of the org."""
         return await self._germane.agents(self._agent.scope.org, limit=limit, cursor=cursor)
+
+    @operation("read", rpc="Search")
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str = "default",
+    ) -> tuple[Recalled, ...]:
+        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
+        `limit`. Raises `InvalidInput`."""
+        found = await self._agent.recall(query, limit, filters=filters, at=at, strategy=strategy)
+        return tuple(map(recalled, found))
 
     @operation("read")
     async def directive(self) -> str:

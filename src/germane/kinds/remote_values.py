@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from germane.kinds.tasks.value import TaskFrame
 from germane.tool_rules.value import Owed, Verdict
+from germane.types.candidate import Breakdown
 from germane.types.reports import HistoryReport
 
 
@@ -21,6 +22,24 @@ class RemoteActivity(NamedTuple):
     at: datetime
     agent: str
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """One result of `recall`. `score` is in [0, 1]; `source` offered it, and `category` is the section that it would be written
+    in. `message_id` is the id of the message that it is, or was made of."""
+
+    id: str
+    score: float
+    source: str
+    category: str
+    title: str
+    text: str
+    speaker: str
+    session: str | None
+    message_id: str | None
+    created_at: datetime
+    breakdown: Breakdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,7 @@ async def test_what_is_answered_is_what_the_document_says(whole: Any, api: HttpA
 
 
 _REFUSED = {
+    "extract": "no language model is configured",
     "tasks.fail": "the task was finished before",
     "tasks.block": "the task was finished before",
     "tasks.resume": "the task was finished before",

@@ -76,6 +76,8 @@ class OperationServicer:
         if operation is None:
             raise Refused(grpc.StatusCode.UNIMPLEMENTED, "operation is none of this server's")
         call.record.operation = operation.name
+        if operation.declared.rpc:
+            raise invalid(f"operation: {name} has an RPC of its own: call {operation.declared.rpc}")
         if operation.right != call.right:
             raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
         return operation
