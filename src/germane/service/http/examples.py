@@ -37,7 +37,7 @@ EXAMPLES: Mapping[str, Any] = MappingProxyType(
         "max_tokens": 400,
         "messages": _MESSAGES,
         "model": "gpt-4o",
-        "mark": "wrong",
+        "mark": "pin",
         "mutations": [{"op": "append_text", "text": "Ana prefers the terrace."}],
         "name": "Ana",
         "new": "vegan",
@@ -62,6 +62,7 @@ _OF_OPERATION: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "blocks.append": {"label": "persona", "text": "She likes the terrace."},
         "blocks.create": {"label": "persona", "text": "You book tables.", "permission": "admin"},
+        "consolidate": {"max_memories": 1000, "dry_run": True},
         "documents.ingest": {"text": "# Opening hours\n\nThe terrace is open from May to September.", "source": "hours.md"},
         "documents.get": {"source": "hours.md"},
         "documents.forget": {"source": "hours.md"},
