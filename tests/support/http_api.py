@@ -14,7 +14,8 @@ import aiohttp
 
 from germane import Germane
 from germane.grpc.server.admission import Limits, Ports
-from germane.grpc.server.authorisation import Keys
+from germane.grpc.server.assembly_servicer import Assemblies
+from germane.grpc.server.authorisation import AgentResolver, Keys
 from germane.grpc.server.call import RpcObserver
 from germane.service.http.api import Api, takes_body
 from germane.service.http.server import HttpServer
@@ -72,11 +73,13 @@ async def serving_api(
     limits: Limits | None = None,
     observer: RpcObserver | None = None,
     max_bytes: int = 1 << 20,
+    deadline: float = 30.0,
     **headers: str,
 ) -> AsyncIterator[HttpApi]:
     """Serves the API until the block ends."""
     ports = Ports(keys=keys, limits=limits)
-    api = Api(germane, ports, max_bytes=max_bytes, observer=observer)
+    assemblies = Assemblies(AgentResolver(germane), ports.bridge, ports.clock, deadline)
+    api = Api(germane, ports, assemblies, max_bytes=max_bytes, observer=observer)
     server = HttpServer(api, Address(host="127.0.0.1", port=0), takes_body=takes_body)
     await ports.open()
     try:

@@ -32,6 +32,7 @@ from germane.kinds.memories.handle import forget_matching, read_directive, remem
 from germane.kinds.memories.plans import feedback
 from germane.kinds.memories.value import Memory, Receipt
 from germane.kinds.messages.handle import record_messages
+from germane.kinds.remote_values import Assembled, Recalled
 from germane.stores.contract import ScopedStore, WarmsUp
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
@@ -136,6 +137,13 @@ class Agent:
 
     # Contexts: as messages, and as one text.
 
+    @operation(
+        "read",
+        takes={"messages": Sequence[Mapping[str, Any]], "strategy": str},
+        fixed={"history": None, "history_tokens": None},
+        rpc="AssembleContext",
+        gives=Assembled,
+    )
     async def assemble(
         self,
         messages: Sequence[Raw],
@@ -259,6 +267,7 @@ class Agent:
         )
         return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities, max_tokens)
 
+    @operation("read", takes={"strategy": str}, rpc="Search", gives=Recalled)
     async def recall(
         self,
         query: str,
@@ -617,6 +626,7 @@ class Agent:
 
     # What is stored, moved.
 
+    @operation("read", rpc="Export")
     def export(self) -> AsyncIterator[Exported]:
         """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
         memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys

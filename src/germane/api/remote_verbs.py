@@ -24,7 +24,6 @@ from germane.kinds.remote_values import (
     CheckedCalls,
     KnownAbout,
     KnownThing,
-    Recalled,
     RemoteActivity,
     RemoteCompaction,
     RemoteComponent,
@@ -40,7 +39,6 @@ from germane.kinds.remote_values import (
 from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
-from germane.types.candidate import Chosen, Scored
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
 from germane.types.limits import (
@@ -66,24 +64,6 @@ def plain_messages(messages: Iterable[Raw]) -> list[Mapping[str, Any]]:
     return [{"role": one.role, "content": one.content} if isinstance(one, Message) else one for one in messages]
 
 
-def recalled(found: Scored) -> Recalled:
-    """Returns a result of `recall` as data."""
-    candidate = found.candidate
-    return Recalled(
-        id=candidate.id,
-        score=found.score,
-        source=candidate.source,
-        category=candidate.category,
-        title=candidate.title,
-        text=candidate.text,
-        speaker=candidate.speaker,
-        session=candidate.session,
-        message_id=candidate.provenance.message_id,
-        created_at=candidate.created_at,
-        breakdown=found.breakdown,
-    )
-
-
 class RemoteVerbs:
     """The verbs of one agent's scope. `keep` says whether its caller may write."""
 
@@ -95,21 +75,6 @@ class RemoteVerbs:
         """Returns a page of `limit` (1 to 1,000) of the org's agents with what each has stored. Raises `InvalidInput`, and
         `GermaneError` where the key doesn't allow all agents of the org."""
         return await self._germane.agents(self._agent.scope.org, limit=limit, cursor=cursor)
-
-    @operation("read", rpc="Search")
-    async def recall(
-        self,
-        query: str,
-        limit: int = 10,
-        *,
-        filters: Filters | None = None,
-        at: datetime | None = None,
-        strategy: str = "default",
-    ) -> tuple[Recalled, ...]:
-        """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
-        `limit`. Raises `InvalidInput`."""
-        found = await self._agent.recall(query, limit, filters=filters, at=at, strategy=strategy)
-        return tuple(map(recalled, found))
 
     @operation("read")
     async def directive(self) -> str:
@@ -137,9 +102,9 @@ class RemoteVerbs:
         found = await self._agent.about(name, at=at, max_tokens=max_tokens, model=model, filters=filters)
         return KnownAbout(
             name=name or self._agent.scope.user or "me",
-            current=tuple(map(_known, found.current)),
-            earlier=tuple(map(_known, found.earlier)),
-            mentions=tuple(map(_known, found.mentions)),
+            current=tuple(map(KnownThing.of, found.current)),
+            earlier=tuple(map(KnownThing.of, found.earlier)),
+            mentions=tuple(map(KnownThing.of, found.mentions)),
             text=found.text,
             tokens=found.tokens,
             left_out=found.left_out,
@@ -220,7 +185,7 @@ class RemoteVerbs:
             filters=filters,
             strategy=strategy,
         )
-        items = tuple(map(_known, found.items))
+        items = tuple(map(KnownThing.of, found.items))
         return RemoteDigest(text=found.text, status=found.status, items=items, tokens=found.tokens)
 
     @operation("read")
@@ -494,22 +459,6 @@ class RemoteHistory:
             )
             for kept in await self._history.summaries(session, limit=limit)
         )
-
-
-def _known(chosen: Chosen) -> KnownThing:
-    candidate = chosen.scored.candidate
-    return KnownThing(
-        id=chosen.id,
-        handle=chosen.handle,
-        text=chosen.text,
-        category=chosen.category,
-        tokens=chosen.tokens,
-        share=chosen.share,
-        created_at=candidate.created_at,
-        session=candidate.session,
-        speaker=candidate.speaker,
-        role=candidate.role,
-    )
 
 
 def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:

@@ -114,7 +114,7 @@ async def work(
                 on_change=server.ready,
             ) as monitor:
                 monitor.ports.add(lambda: server.traffic)
-                api = Api(germane, ports, max_bytes=service.max_message_bytes, observer=monitor.observer)
+                api = Api(germane, ports, server.assemblies, max_bytes=service.max_message_bytes, observer=monitor.observer)
                 await ports.open()
                 try:
                     await server.start(monitor.observer)

@@ -15,6 +15,14 @@ Right = Literal["read", "write"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Data(Protocol):
+    """A class of data that stands for a result which holds more, such as a trace."""
+
+    @classmethod
+    def of(cls, result: Any, /) -> Any:
+        """Returns the data of a result."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """What `operation` was given."""
@@ -26,6 +34,7 @@ class Declared:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     takes: Mapping[str, Any] = field(default_factory=dict)
     rpc: str = ""
+    gives: type[Data] | None = None
 
 
 def operation(
@@ -37,6 +46,7 @@ def operation(
     fixed: Mapping[str, Any] | None = None,
     takes: Mapping[str, Any] | None = None,
     rpc: str = "",
+    gives: type[Data] | None = None,
 ) -> Callable[[F], F]:
     """Marks an async method as an operation that a key with this right may call.
 
@@ -45,7 +55,8 @@ def operation(
     agents of the org, and `of_agent` names the parameter that is another agent, for which the key needs the right too. `fixed`
     are parameters that mean something in this process only, with their values: no caller from elsewhere gives them. `takes`
     are parameters of which such a caller gives less than the method takes, with their types. `rpc` is the RPC with messages of
-    its own that calls the method over gRPC."""
+    its own that calls the method over gRPC. `gives` is the class of data that such a caller gets in the place of the result, or
+    of each in a tuple."""
 
     def mark(method: F) -> F:
         declared = Declared(
@@ -56,6 +67,7 @@ def operation(
             fixed=fixed or {},
             takes=takes or {},
             rpc=rpc,
+            gives=gives,
         )
         method.__dict__["__operation__"] = declared
         return method

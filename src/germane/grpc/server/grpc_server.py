@@ -19,7 +19,7 @@ from germane.grpc.handover.hand_over import HandOver
 from germane.grpc.handover.siblings import Siblings, WorkerPlace
 from germane.grpc.messages import context_pb2, ibex_pb2, memory_pb2, operation_pb2
 from germane.grpc.server.admission import Limits, Ports
-from germane.grpc.server.assembly_servicer import AssemblyServicer, GermaneResponses, IbexResponses
+from germane.grpc.server.assembly_servicer import Assemblies, AssemblyServicer, GermaneResponses, IbexResponses
 from germane.grpc.server.authorisation import AgentResolver, Keys
 from germane.grpc.server.call import Registry, RpcObserver
 from germane.grpc.server.interceptor import ServerInterceptor
@@ -34,13 +34,14 @@ _STOP_SECONDS = 1.0
 """Seconds for calls that were ended with a status; after them gRPC cancels the rest."""
 
 
-def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float, siblings: Siblings | None = None) -> Registry:
-    """Returns the registry of every RPC of both contracts. A context is due `seconds` after the call arrived. With `siblings`,
-    assemblies may be answered by another worker."""
+def registry(
+    germane: Germane, bridge: LoopBridge, clock: Clock, assemblies: Assemblies, siblings: Siblings | None = None
+) -> Registry:
+    """Returns the registry of every RPC of both contracts. With `siblings`, assemblies may be answered by another worker."""
     resolver, methods = AgentResolver(germane), Registry()
     for contract, responses in ((context_pb2, GermaneResponses()), (ibex_pb2, IbexResponses())):
         service = contract.DESCRIPTOR.services_by_name[_ASSEMBLY]
-        own = AssemblyServicer(resolver, responses, bridge, clock, seconds)
+        own = AssemblyServicer(resolver, responses, assemblies, clock)
         methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
@@ -74,6 +75,9 @@ class GrpcServer:
             raise InvalidInput(f"grpc: {settings.grpc} is reached from elsewhere: serve 127.0.0.1, or ask for keys")
         self.address = settings.grpc
         self._germane, self._settings = germane, settings
+        ports = self._ports
+        seconds = settings.deadline_ms / 1000
+        self.assemblies = Assemblies(AgentResolver(germane), ports.bridge, ports.clock, seconds)
         self._shared, self._siblings = worker is not None, None if worker is None else Siblings(worker)
         self._running: _RunningServer | None = None
         self._ready = True
@@ -84,7 +88,7 @@ class GrpcServer:
         ports, siblings = self._ports, self._siblings
         if self._owns_ports:
             await ports.open()
-        methods = registry(self._germane, ports.bridge, ports.clock, self._settings.deadline_ms / 1000, siblings)
+        methods = registry(self._germane, ports.bridge, ports.clock, self.assemblies, siblings)
 
         async def listen() -> _RunningServer:
             if siblings is not None:

@@ -99,8 +99,8 @@ async def answered(
     readable = may_read(call)
     if operation.declared.also_reads and not readable:
         raise denied()
-    arguments = await _aside(size, lambda: operation.arguments(read()))
-    call.names = _names(arguments)
+    arguments = await aside(size, lambda: operation.arguments(read()))
+    call.names = names_in(arguments)
     _check_reach(operation, arguments, call)
     result = await operation.run(agent, arguments, germane=germane, keep=may_write(call))
     return write_json(encode(result if readable else without_content(result), operation.result))
@@ -117,12 +117,13 @@ def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCa
         raise denied()
 
 
-async def _aside(size: int, work: Callable[[], T]) -> T:
+async def aside(size: int, work: Callable[[], T]) -> T:
+    """Returns the result of `work`, done in a thread where it is about many bytes."""
     return work() if size <= _INLINE_BYTES else await asyncio.to_thread(work)
 
 
-def _names(arguments: Mapping[str, Any]) -> frozenset[object]:
-    """The values of the arguments that are names."""
+def names_in(arguments: Mapping[str, Any]) -> frozenset[object]:
+    """Returns the values of arguments that are names, which the text of an error may show."""
     found: set[object] = set()
     for name in _NAMES & arguments.keys():
         value = arguments[name]

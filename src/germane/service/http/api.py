@@ -10,23 +10,25 @@ changed since, and `If-None-Match` is answered 304 where it hasn't.
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from starlette.types import Receive, Scope, Send
 
+from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.grpc.server.admission import Ports
+from germane.grpc.server.assembly_servicer import Assemblies
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
-from germane.grpc.server.operation_servicer import answered
+from germane.grpc.server.operation_servicer import answered, aside, names_in
+from germane.service.http.answers import HttpAnswer, HttpStream, answer_of, refusal_of
+from germane.service.http.assembly import ASSEMBLE, assembled
 from germane.service.http.openapi import page
-from germane.service.http.problems import PROBLEM_TYPE, HttpRefused, Problem, problem
+from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
 from germane.types.json_text import read_object
@@ -38,8 +40,8 @@ _TRACING_HEADERS = ("traceparent", "tracestate")
 _MAX_ID = 128
 """Characters of a caller's request id that are used."""
 _ROOT = f"{ROOT}/".encode()
-_HASH, _IF_HASH = "content_hash", "if_hash"
-"""The field of a result that its `ETag` is made of, and the argument that `If-Match` gives."""
+_IF_HASH = "if_hash"
+"""The argument that `If-Match` gives."""
 
 
 def takes_body(target: bytes) -> bool:
@@ -47,26 +49,13 @@ def takes_body(target: bytes) -> bool:
     return target.startswith(_ROOT)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """A whole answer. `headers` are in lower case."""
-
-    status: HTTPStatus
-    headers: Mapping[str, str]
-    body: bytes = b""
-
-    async def send(self, request: HttpRequest, send: Send) -> None:
-        """Sends it; to HEAD without the body. No cache keeps it without asking again."""
-        headers = {"cache-control": "no-store", "content-length": str(len(self.body)), **self.headers}
-        encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": self.status.value, "headers": encoded})
-        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else self.body})
-
-
 class Api:
     """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body."""
 
-    def __init__(self, germane: Germane, ports: Ports, *, max_bytes: int, observer: RpcObserver | None = None) -> None:
+    def __init__(
+        self, germane: Germane, ports: Ports, assemblies: Assemblies, *, max_bytes: int, observer: RpcObserver | None = None
+    ) -> None:
+        self._assemblies = assemblies
         self._germane, self._ports, self._observer, self._max_bytes = germane, ports, observer, max_bytes
         self._resolver = AgentResolver(germane)
         self._running = 0
@@ -103,15 +92,17 @@ class Api:
             found = route(request.method, request.raw_path)
             if self._ports.keys is None:
                 request.check_origin()
-            answer = await self._called(request, found, request_id)
+            answer = await self._called(request, found, request_id, send)
         except Disconnected:
             raise
         except Exception as error:
-            answer = _refusal(problem(error))
-        await replace(answer, headers={**answer.headers, "x-request-id": request_id}).send(request, send)
+            answer = refusal_of(problem(error))
+        if answer is not None:
+            await replace(answer, headers={**answer.headers, "x-request-id": request_id}).send(request, send)
 
-    async def _called(self, request: HttpRequest, found: Route, request_id: str) -> HttpAnswer:
-        """Admits the request, calls the operation, and returns the answer. Raises what refuses it before it is admitted."""
+    async def _called(self, request: HttpRequest, found: Route, request_id: str, send: Send) -> HttpAnswer | None:
+        """Admits the request, calls the operation, and returns the answer; None for a stream, which is sent. Raises what
+        refuses the request before it is admitted."""
         ports = self._ports
         started = ports.clock.steady()
         grant = await ports.admission.admit(request.metadata, found.operation.right, lambda: request.peer)
@@ -123,8 +114,11 @@ class Api:
             try:
                 data = await request.body(self._max_bytes, ports.limits.body_seconds)
                 size = len(data)
+                if found.operation.streams:
+                    await self._stream(request, found, call, HttpStream(request, send, request_id))
+                    return None
                 result = await _unless_gone(request, self._run(request, found, data, call))
-                return _answered(request, found, result)
+                return answer_of(request, found, result)
             except Disconnected:
                 record.code = "CANCELLED"
                 raise
@@ -133,20 +127,36 @@ class Api:
                 record.code, record.error = told.code, error
                 if grant is not None and told.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     await asyncio.sleep(ports.pace.delay(grant.org, ports.clock.steady(), size))
-                return _refusal(told)
+                return refusal_of(told)
+
+    def _agent(self, found: Route, query: Mapping[str, list[str]], call: RpcCall) -> Agent:
+        """Returns the handle on the agent, which the key allows."""
+        named = scope_of(query)
+        org = self._resolver.authorise(call, org=named.get("org", ""), agent=found.agent)
+        return self._resolver.agent(org, found.agent, user=named.get("user", ""), zone=named.get("zone", ""))
+
+    async def _stream(self, request: HttpRequest, found: Route, call: RpcCall, stream: HttpStream) -> None:
+        """Sends a result that the operation yields."""
+        query = query_of(request.query)
+        found.operation.arguments(arguments_of(found.operation, query))
+        agent = self._agent(found, query, call)
+        async with aclosing(self._ports.bridge.stream(lambda: _generated(found.operation.stream(agent)))) as values:
+            await stream.send(values)
 
     async def _run(self, request: HttpRequest, found: Route, data: bytes, call: RpcCall) -> bytes:
         """Returns the operation's result as JSON."""
         operation, query = found.operation, query_of(request.query)
-        scope = scope_of(query)
-        org = self._resolver.authorise(call, org=scope.get("org", ""), agent=found.agent)
-        agent = self._resolver.agent(org, found.agent, user=scope.get("user", ""), zone=scope.get("zone", ""))
+        agent = self._agent(found, query, call)
         in_query = arguments_of(operation, query)
         condition = _condition(request, found)
 
         def read() -> Mapping[str, Any]:
             return read_object(data, "body") | in_query | condition
 
+        if operation.declared.rpc == ASSEMBLE:
+            given = await aside(len(data), lambda: operation.arguments(read()))
+            call.names = names_in(given)
+            return await assembled(self._assemblies, agent.scope, given, call)
         return await self._ports.bridge.on_engine(
             lambda: answered(operation, read, len(data), agent=agent, call=call, germane=self._germane)
         )
@@ -164,6 +174,11 @@ class Api:
                 yield record
         finally:
             record.error = None
+
+
+async def _generated(values: AsyncIterator[T]) -> AsyncGenerator[T, None]:
+    async for value in values:
+        yield value
 
 
 async def _unless_gone(request: HttpRequest, work: Awaitable[T]) -> T:
@@ -189,24 +204,3 @@ def _condition(request: HttpRequest, found: Route) -> dict[str, str]:
     if len(tag) < 2 or tag[0] != '"' or tag[-1] != '"' or "," in tag:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, "if-match must be one ETag in quotes")
     return {_IF_HASH: tag[1:-1].partition("-")[0]}
-
-
-def _answered(request: HttpRequest, found: Route, result: bytes) -> HttpAnswer:
-    tag = _tag(found, result)
-    headers = {"content-type": "application/json", "etag": tag}
-    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
-    if request.method != "POST" and tag.removeprefix("W/") in known:
-        return HttpAnswer(HTTPStatus.NOT_MODIFIED, {"etag": tag})
-    return HttpAnswer(HTTPStatus.OK, headers, result)
-
-
-def _tag(found: Route, result: bytes) -> str:
-    """Returns the ETag of a result. It begins with the hash of the content where the result has one, for `If-Match`."""
-    whole = blake2b(result, digest_size=8).hexdigest()
-    if _HASH not in getattr(found.operation.result, "__dataclass_fields__", ()):
-        return f'W/"{whole}"'
-    return f'"{json.loads(result).get(_HASH, "")}-{whole}"'
-
-
-def _refusal(told: Problem) -> HttpAnswer:
-    return HttpAnswer(told.status, {"content-type": PROBLEM_TYPE, **told.headers}, told.body)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.api.operations import Operation, listed_hint, operations
+from germane.service.http.answers import EVENTS, LINES
 from germane.service.http.examples import AGENT, USER, example_of
 from germane.service.http.routes import ROOT, methods_of, path_of
 from germane.types.codec import encode
@@ -43,7 +44,8 @@ def document() -> bytes:
     """Returns the document as JSON."""
     results = Schemas(_SCHEMAS, written=True)
     for operation in operations().values():
-        results.of(operation.result)
+        if not operation.streams:
+            results.of(operation.result)
     inputs = Schemas(_SCHEMAS, taken=results.definitions)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations().values():
@@ -88,11 +90,7 @@ def _path(operation: Operation, inputs: Schemas, results: Schemas) -> dict[str, 
         "summary": summary,
         "description": described,
         "responses": {
-            "200": {
-                "description": "The result.",
-                "content": {_JSON: {"schema": results.of(operation.result)}},
-                "headers": {"etag": {"schema": {"type": "string"}}},
-            },
+            "200": _result(operation, results),
             **{code: {"$ref": f"#/components/responses/Problem{code}"} for code in _STATUSES},
         },
     }
@@ -111,6 +109,17 @@ def _path(operation: Operation, inputs: Schemas, results: Schemas) -> dict[str, 
         "requestBody": {"required": required, "content": {_JSON: {"schema": body, **example}}},
     }
     return found
+
+
+def _result(operation: Operation, results: Schemas) -> dict[str, Any]:
+    if operation.streams:
+        line = {"schema": {"type": "object"}}
+        return {"description": "One JSON object after the other.", "content": {LINES: line, EVENTS: line}}
+    return {
+        "description": "The result.",
+        "content": {_JSON: {"schema": results.of(operation.result)}},
+        "headers": {"etag": {"schema": {"type": "string"}}},
+    }
 
 
 def _body(operation: Operation, inputs: Schemas) -> Schema:
