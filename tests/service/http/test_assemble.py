@@ -116,11 +116,11 @@ async def test_what_is_recorded_is_found(api: HttpApi) -> None:
     )
     assert kept.json["tags"] == ["x"]
     found = await api("GET", f"{OWN}/recall", org="acme", user="ana", query="locker", limit="5")
-    assert {one["text"] for one in found.json} == {"My locker is number 4417", "The locker is blue"}
+    assert {one["text"] for one in found.json} >= {"My locker is number 4417", "The locker is blue"}
     counted = await api("POST", f"{OWN}/feedback", {"ids": [kept.json["id"]]}, org="acme", user="ana")
     assert counted.json == 1
     gone = await api("POST", f"{OWN}/forget", {"tag": "x"}, org="acme", user="ana")
-    assert gone.json["memories"] == [kept.json["id"]] or gone.json["memory_ids"] == [kept.json["id"]]
+    assert gone.json["memory_ids"] == [kept.json["id"]], gone.json
     forged = {"text": "x", "fields": {"provenance": {"source_kind": "system"}}}
     assert (await api("POST", f"{OWN}/remember", forged, org="acme", user="ana")).status == 400
 

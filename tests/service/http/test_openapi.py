@@ -66,8 +66,9 @@ async def test_what_is_answered_is_what_the_document_says(whole: Any, api: HttpA
         assert str(found.status) in described, (name, found.json)
         if found.status == 200:
             answered += 1
+        if found.status == 200 and not operation.streams:
             _valid(whole, described["200"]["content"]["application/json"]["schema"], found.json)
-        else:
+        elif found.status != 200:
             assert found.status in (404, 409) or name in _REFUSED, (name, found.json)
             _valid(whole, {"$ref": "#/components/schemas/Problem"}, found.json)
     assert answered > len(operations()) // 2

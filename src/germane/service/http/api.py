@@ -10,29 +10,33 @@ changed since, and `If-None-Match` is answered 304 where it hasn't.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.grpc.server.admission import Ports
-from germane.grpc.server.assembly_servicer import Assemblies
+from germane.grpc.server.assembly_servicer import Assemblies, unassembled
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.server.operation_servicer import answered, aside, names_in
+from germane.kinds.remote_values import Assembled
 from germane.service.http.answers import HttpAnswer, HttpStream, answer_of, refusal_of
-from germane.service.http.assembly import ASSEMBLE, assembled
 from germane.service.http.openapi import page
 from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
-from germane.types.json_text import read_object
+from germane.types.codec import encode
+from germane.types.json_text import read_object, write_json
+from germane.types.limits import check_answer_time
 from germane.types.plan import uuid7
+from germane.types.scope import Scope
 
 T = TypeVar("T")
 
@@ -40,6 +44,10 @@ _TRACING_HEADERS = ("traceparent", "tracestate")
 _MAX_ID = 128
 """Characters of a caller's request id that are used."""
 _ROOT = f"{ROOT}/".encode()
+_ASSEMBLE = "AssembleContext"
+"""The RPC that the operation has over gRPC."""
+_BYTES_OF_MESSAGE = 500
+"""About what a message has, by which is decided whether an answer is written in a thread."""
 _IF_HASH = "if_hash"
 """The argument that `If-Match` gives."""
 
@@ -69,7 +77,7 @@ class Api:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), seconds)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         request = HttpRequest(scope, receive)
         self._running += 1
         self._idle.clear()
@@ -153,10 +161,10 @@ class Api:
         def read() -> Mapping[str, Any]:
             return read_object(data, "body") | in_query | condition
 
-        if operation.declared.rpc == ASSEMBLE:
+        if operation.declared.rpc == _ASSEMBLE:
             given = await aside(len(data), lambda: operation.arguments(read()))
             call.names = names_in(given)
-            return await assembled(self._assemblies, agent.scope, given, call)
+            return await _assembled(self._assemblies, agent.scope, given, call)
         return await self._ports.bridge.on_engine(
             lambda: answered(operation, read, len(data), agent=agent, call=call, germane=self._germane)
         )
@@ -204,3 +212,38 @@ def _condition(request: HttpRequest, found: Route) -> dict[str, str]:
     if len(tag) < 2 or tag[0] != '"' or tag[-1] != '"' or "," in tag:
         raise HttpRefused(HTTPStatus.BAD_REQUEST, "if-match must be one ETag in quotes")
     return {_IF_HASH: tag[1:-1].partition("-")[0]}
+
+
+# `assemble` answers in time whatever goes wrong (ENGINE-2), as over gRPC: where germane fails, the answer is 200 with the
+# caller's own messages, and `metadata.fallback_reason` says why.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked for, as `Assemblies` takes it."""
+
+    agent: str
+    user: str
+    zone: str
+    messages: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any]
+    deadline: float
+
+
+async def _assembled(assemblies: Assemblies, scope: Scope, arguments: Mapping[str, Any], call: RpcCall) -> bytes:
+    """Returns the context as JSON, for a scope that is authorised. Raises `Refused` and `InvalidInput` for what the caller has
+    to correct."""
+    options = dict(arguments)
+    messages, deadline = options.pop("messages"), options.pop("deadline", None)
+    if deadline is not None:
+        check_answer_time("deadline", deadline)
+    user, zone = scope.user or "", scope.zone
+    asked = _Asked(agent=scope.agent, user=user, zone=zone, messages=messages, options=options, deadline=deadline or 0.0)
+    context = await assemblies.context(scope.org, asked, call)
+    if isinstance(context, str):
+        report = unassembled(context)
+        told = Assembled(messages=messages, system=options.get("system"), items=(), metadata=report)
+    else:
+        told = Assembled.of(context)
+    call.record.metadata = told.metadata
+    return await aside(_BYTES_OF_MESSAGE * len(told.messages), lambda: write_json(encode(told, Assembled)))
