@@ -74,12 +74,13 @@ async def serving_api(
     observer: RpcObserver | None = None,
     max_bytes: int = 1 << 20,
     deadline: float = 30.0,
+    closed: str = "",
     **headers: str,
 ) -> AsyncIterator[HttpApi]:
     """Serves the API until the block ends."""
     ports = Ports(keys=keys, limits=limits)
     assemblies = Assemblies(AgentResolver(germane), ports.bridge, ports.clock, deadline)
-    api = Api(germane, ports, assemblies, max_bytes=max_bytes, observer=observer)
+    api = Api(germane, ports, assemblies, max_bytes=max_bytes, observer=observer, closed=closed)
     server = HttpServer(api, Address(host="127.0.0.1", port=0), takes_body=takes_body)
     await ports.open()
     try:

@@ -24,7 +24,7 @@ from germane.errors import InvalidInput
 from germane.grpc.handover.siblings import WorkerPlace
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.service.http.api import Api, takes_body
+from germane.service.http.api import Api, closed_for, takes_body
 from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
@@ -114,7 +114,14 @@ async def work(
                 on_change=server.ready,
             ) as monitor:
                 monitor.ports.add(lambda: server.traffic)
-                api = Api(germane, ports, server.assemblies, max_bytes=service.max_message_bytes, observer=monitor.observer)
+                api = Api(
+                    germane,
+                    ports,
+                    server.assemblies,
+                    max_bytes=service.max_message_bytes,
+                    observer=monitor.observer,
+                    closed=closed_for(service),
+                )
                 await ports.open()
                 try:
                     await server.start(monitor.observer)

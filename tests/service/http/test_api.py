@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
+from germane.service.http.api import closed_for
+from germane.settings.serving import ServiceSettings
 from support.http_api import HttpApi, serving_api
 from support.listening import opened
 
@@ -158,6 +160,26 @@ async def test_only_this_machine_reaches_a_service_without_keys(api: HttpApi) ->
     assert (await api.raw("GET", path, origin="null")).status == 403
     assert (await api.raw("GET", path, sec_fetch_site="cross-site")).status == 403
     assert (await api.raw("GET", path, host="localhost:1", origin="http://localhost:1")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "closed"),
+    [
+        ({"http": "127.0.0.1:7412"}, ""),
+        ({"http": "[::1]:7412"}, ""),
+        ({"http": "off"}, ""),
+        ({"http": "0.0.0.0:7412"}, "keys"),
+        ({"http": "0.0.0.0:7412", "require_keys": True}, "TLS"),
+        ({"http": "0.0.0.0:7412", "require_keys": True, "plaintext": True}, ""),
+    ],
+)
+async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: dict[str, object], closed: str) -> None:
+    """Else no operation is called; health is."""
+    found = ServiceSettings.of({name: (value, name) for name, value in settings.items()})
+    assert closed in (why := closed_for(found))
+    assert bool(why) == bool(closed)
+    async with opened(tmp_path) as germane, serving_api(germane, closed=why) as api:
+        assert (await api.raw("GET", f"{OWN}/stats?org=acme")).status == (403 if closed else 200)
 
 
 async def test_a_key_opens_its_org_and_nothing_else(tmp_path: Path) -> None:

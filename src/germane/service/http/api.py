@@ -32,6 +32,7 @@ from germane.service.http.openapi import page
 from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
+from germane.settings.serving import ServiceSettings
 from germane.types.codec import encode
 from germane.types.json_text import read_object, write_json
 from germane.types.limits import check_answer_time
@@ -57,13 +58,36 @@ def takes_body(target: bytes) -> bool:
     return target.startswith(_ROOT)
 
 
+def closed_for(settings: ServiceSettings) -> str:
+    """Returns why a service with these settings calls no operation over HTTP, empty where it does. Health is answered on every
+    address; what is stored isn't, where others could read it on its way, or call without a key."""
+    if settings.http is None or settings.http.loopback:
+        return ""
+    if not settings.keys_required:
+        return f"the service asks for no keys, and {settings.http} is reached from elsewhere: serve 127.0.0.1, or ask for keys"
+    if not settings.plaintext:
+        return (
+            f"{settings.http} is reached from elsewhere without TLS: serve 127.0.0.1 behind a proxy that ends TLS, or say"
+            " plaintext = true where the network itself is trusted"
+        )
+    return ""
+
+
 class Api:
-    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body."""
+    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body. With `closed`, a reason,
+    no operation is called (see `closed_for`)."""
 
     def __init__(
-        self, germane: Germane, ports: Ports, assemblies: Assemblies, *, max_bytes: int, observer: RpcObserver | None = None
+        self,
+        germane: Germane,
+        ports: Ports,
+        assemblies: Assemblies,
+        *,
+        max_bytes: int,
+        observer: RpcObserver | None = None,
+        closed: str = "",
     ) -> None:
-        self._assemblies = assemblies
+        self._assemblies, self._closed = assemblies, closed
         self._germane, self._ports, self._observer, self._max_bytes = germane, ports, observer, max_bytes
         self._resolver = AgentResolver(germane)
         self._running = 0
@@ -98,6 +122,8 @@ class Api:
             return
         try:
             found = route(request.method, request.raw_path)
+            if self._closed:
+                raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
             if self._ports.keys is None:
                 request.check_origin()
             answer = await self._called(request, found, request_id, send)
