@@ -47,7 +47,7 @@ def commands() -> list[str]:
 
 def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
     """What was recorded is in the context, and found."""
-    with serving(tmp_path / "germane.db") as service:
+    with serving(tmp_path / "germane.db", GERMANE_SERVE_DEADLINE_MS="30000") as service:
         answers = [sent(service.http, command) for command in commands()]
         assert [status for status, _ in answers] == [200, 200, 200]
         recorded, assembled, recalled = [found for _, found in answers]

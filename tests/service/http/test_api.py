@@ -176,7 +176,8 @@ async def test_only_this_machine_reaches_a_service_without_keys(api: HttpApi) ->
 async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: dict[str, object], closed: str) -> None:
     """Else no operation is called; health is."""
     found = ServiceSettings.of({name: (value, name) for name, value in settings.items()})
-    assert closed in (why := closed_for(found))
+    why = closed_for(found)
+    assert closed in why
     assert bool(why) == bool(closed)
     async with opened(tmp_path) as germane, serving_api(germane, closed=why) as api:
         assert (await api.raw("GET", f"{OWN}/stats?org=acme")).status == (403 if closed else 200)

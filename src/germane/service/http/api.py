@@ -74,8 +74,8 @@ def closed_for(settings: ServiceSettings) -> str:
 
 
 class Api:
-    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body. With `closed`, a reason,
-    no operation is called (see `closed_for`)."""
+    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body. With `closed`, a
+    reason, no operation is called (see `closed_for`)."""
 
     def __init__(
         self,
