@@ -96,6 +96,15 @@ class InvalidInput(GermaneError, ValueError):
         values of `thing`."""
         return type(self)(f"{thing}: {self._begun()}", *shown, *self.shown, advice=self.advice)
 
+    def advised(self, show: Callable[[object], str] = quoted) -> str:
+        """Returns the advice, in which `show` writes those of the `shown` values that belong to it."""
+        before = (self.path + self.problem).count("{}")
+        return _filled(self.advice, self.shown[before:], show)
+
+    def placed(self, show: Callable[[object], str] = quoted) -> str:
+        """Returns the path, in which `show` writes those of the `shown` values that belong to it."""
+        return _filled(self.path, self.shown[: self.path.count("{}")], show)
+
     def renamed(self, names: Callable[[str], str]) -> Self:
         """Returns the same error under the path that `names` makes of this one: that of a surface with names of its own."""
         return self._at(names(self.path))

@@ -46,7 +46,7 @@ async def shown(germane: Germane, **wanted: Any) -> list[tuple[str, str]]:
 
 async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -> None:
     """The test takes the RPCs from the registry itself, so that no RPC can be missing. All give the same error."""
-    methods = registry(germane, LoopBridge(), Clock(), 0.048).methods
+    methods = registry(germane, LoopBridge(), Clock(), GrpcServer(germane, patient()).assemblies).methods
     told = set()
     for method in methods:
         told.add(await refused(raw(wire, method.name, stream=method.stream is not None)(b"")))

@@ -20,10 +20,9 @@ from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc.messages import context_pb2
 from germane.grpc.messages import memory_pb2 as pb
 from germane.grpc.server import assembly_servicer
-from germane.grpc.server.admission import Admission, Limits, OrgSlots
+from germane.grpc.server.admission import Ports
 from germane.grpc.server.call import Method, RpcCall, UnobservedRpc
 from germane.grpc.server.interceptor import ServerInterceptor
-from germane.grpc.server.port import LoopBridge
 from germane.settings.serving import ServiceSettings
 from germane.types.context import Metadata
 from germane_testing.faults import Fault, Garbage, Hang, Raise, faulty
@@ -334,10 +333,9 @@ async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
     async def answer(*_: Any) -> Any:
         raise AssertionError("nobody waits for this")
 
-    slots = OrgSlots(Limits())
-    admission = Admission(keys=None, bridge=LoopBridge(), slots=slots, limits=Limits())
-    gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
+    ports = Ports(keys=None, clock=Clock())
+    gate = ServerInterceptor(ports)
     method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)
     with pytest.raises(RuntimeError, match="DEADLINE_EXCEEDED"):
         await gate._answer(method, None, 0.0, Late())  # type: ignore[arg-type]
-    assert (slots.traffic.refused["late"], slots.traffic.admitted) == (1, 0)
+    assert (ports.slots.traffic.refused["late"], ports.slots.traffic.admitted) == (1, 0)

@@ -17,12 +17,12 @@ from germane import Germane
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.grpc.messages import memory_pb2 as pb
-from germane.grpc.server.admission import Admission, Limits, OrgSlots
-from germane.grpc.server.grpc_server import registry
+from germane.grpc.server.admission import Limits, Ports
+from germane.grpc.server.grpc_server import GrpcServer, registry
 from germane.grpc.server.interceptor import ServerInterceptor, send_initial_metadata
 from germane.grpc.server.port import LoopBridge
 from germane.kinds.keys.value import Grant
-from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, raw, refused
+from support.listening import SCOPE, Wire, answered, asked, calling, listening, opened, patient, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 
@@ -77,10 +77,8 @@ async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) 
 
 async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
     """gRPC reads the request of a unary handler before the key can be verified, so no handler is unary."""
-    slots = OrgSlots(Limits())
-    admission = Admission(keys=germane.keys, bridge=LoopBridge(), slots=slots, limits=Limits())
-    gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
-    for method in registry(germane, LoopBridge(), Clock(), 0.048).methods:
+    gate = ServerInterceptor(Ports(keys=germane.keys))
+    for method in registry(germane, LoopBridge(), Clock(), GrpcServer(germane, patient()).assemblies).methods:
 
         async def found(details: Any, method: Any = method) -> Any:
             return method

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from germane.service.http import HttpServer, app
+from germane.service.http.health import app
+from germane.service.http.server import HttpServer
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 from support.source_tree import ROOT

@@ -95,7 +95,8 @@ def made() -> str:
     source.named("germane.grpc.client.operation_call", "ClientHandle")
     rooms: dict[str, list[Operation]] = {room: [] for room in ROOMS}
     for one in operations().values():
-        rooms[one.room].append(one)
+        if not one.declared.rpc:
+            rooms[one.room].append(one)
     order = sorted(rooms, key=lambda room: (room in _PARENTS.values(), room == ""))  # what others name comes first
     body = "\n\n\n".join(_class(room, rooms[room], source) for room in order)
     return formatted(_HEAD + "\n".join(source.lines()) + "\n\n\n" + body + "\n")

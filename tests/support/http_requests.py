@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any, NamedTuple
 
-from germane.service.http import HttpServer
+from germane.service.http.server import HttpServer
 from germane.settings.values import Address
 
 __all__ = ["LOOPBACK", "Answer", "asked"]

@@ -26,6 +26,7 @@ from germane.kinds.memories.handle import forget_matching, read_directive, remem
 from germane.kinds.memories.plans import feedback
 from germane.kinds.memories.value import Memory, Receipt
 from germane.kinds.messages.handle import record_messages
+from germane.kinds.remote_values import Assembled
 from germane.stores.contract import ScopedStore, WarmsUp
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
@@ -131,6 +132,13 @@ class Agent:
 
     # Contexts: as messages, and as one text.
 
+    @operation(
+        "read",
+        takes={"messages": Sequence[Mapping[str, Any]], "strategy": str},
+        fixed={"history": None, "history_tokens": None},
+        rpc="AssembleContext",
+        gives=Assembled,
+    )
     async def assemble(
         self,
         messages: Sequence[Raw],
@@ -612,6 +620,7 @@ class Agent:
 
     # What is stored, moved.
 
+    @operation("read", rpc="Export")
     def export(self) -> AsyncIterator[Exported]:
         """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
         memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys

@@ -7,13 +7,13 @@ from the same table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
@@ -50,6 +50,7 @@ _LATER = {
     "Audit": Audit,
     "CompressedText": CompressedText,
     "Consolidated": Consolidated,
+    "Exported": dict[str, Any],
     "ExtractionRun": ExtractionRun,
     "Mark": Mark,
     "ProfileView": ProfileView,
@@ -81,6 +82,16 @@ class Operation:
         """The type of the result."""
         return self.hints["return"]
 
+    @property
+    def streams(self) -> bool:
+        """Whether the method yields its result, one JSON value at a time: then `stream` calls it, and not `run`."""
+        return get_origin(self.result) is AsyncIterator
+
+    def stream(self, agent: Agent) -> AsyncIterator[Any]:
+        """Calls a method that streams. It takes no arguments."""
+        yielded: AsyncIterator[Any] = self.method(agent)
+        return yielded
+
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the JSON values in `given` as the method's arguments. `*args` are a list under their name, `**kwargs` an
         object. Raises `InvalidInput`, naming the argument."""
@@ -89,7 +100,7 @@ class Operation:
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
             if name in given:
-                found[name] = decode(_hint(parameter, self.hints[name]), given[name], name)
+                found[name] = decode(listed_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
                 raise InvalidInput("is missing", path=name)
         own = signature(self.method).parameters.keys()
@@ -118,11 +129,14 @@ class Operation:
             target = RemoteVerbs(agent, germane, keep=keep)
         elif self.room:
             target = RemoteHistory(agent) if self.handle is RemoteHistory else attrgetter(self.room)(agent)
-        return await self.method(target, *listed, **named)
+        result = await self.method(target, *listed, **named)
+        if (data := self.declared.gives) is None:
+            return result
+        return tuple(map(data.of, result)) if type(result) is tuple else data.of(result)
 
 
-def _hint(parameter: Parameter, hint: Any) -> Any:
-    """The type of all that `*args` or `**kwargs` take."""
+def listed_hint(parameter: Parameter, hint: Any) -> Any:
+    """Returns the type of an argument as a caller gives it: a list for `*args`, an object for `**kwargs`."""
     return list[hint] if parameter.kind is _LISTED else dict[str, hint] if parameter.kind is _NAMED else hint
 
 
@@ -138,6 +152,10 @@ def _of(room: str, handle: type) -> list[Operation]:
         if (said := declared(method)) is None:
             continue
         own: Signature = signature(method)
+        hints = {**get_type_hints(method, localns=_LATER), **said.takes}
+        if said.gives is not None:
+            data: Any = said.gives
+            hints["return"] = tuple[data, ...] if get_origin(hints["return"]) is tuple else data
         parameters = {key: value for key, value in [*own.parameters.items()][1:] if key not in said.fixed}
         found.append(
             Operation(
@@ -147,7 +165,7 @@ def _of(room: str, handle: type) -> list[Operation]:
                 method=method,
                 declared=said,
                 parameters=MappingProxyType(parameters),
-                hints=MappingProxyType({**get_type_hints(method, localns=_LATER), **said.takes}),
+                hints=MappingProxyType(hints),
             )
         )
     return found

@@ -39,7 +39,7 @@ from germane.kinds.remote_values import (
 from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
-from germane.types.candidate import Chosen, Scored
+from germane.types.candidate import Scored
 from germane.types.checks import check_answer_time, check_size, check_whole_number
 from germane.types.checks import check_text as string
 from germane.types.codec import encode
@@ -110,9 +110,9 @@ class RemoteVerbs:
         found = await self._agent.about(name, at=at, max_tokens=max_tokens, model=model, filters=filters)
         return KnownAbout(
             name=name or self._agent.scope.user or "me",
-            current=tuple(map(_known, found.current)),
-            earlier=tuple(map(_known, found.earlier)),
-            mentions=tuple(map(_known, found.mentions)),
+            current=tuple(map(KnownThing.of, found.current)),
+            earlier=tuple(map(KnownThing.of, found.earlier)),
+            mentions=tuple(map(KnownThing.of, found.mentions)),
             text=found.text,
             tokens=found.tokens,
             left_out=found.left_out,
@@ -193,7 +193,7 @@ class RemoteVerbs:
             filters=filters,
             strategy=strategy,
         )
-        items = tuple(map(_known, found.items))
+        items = tuple(map(KnownThing.of, found.items))
         return RemoteDigest(text=found.text, status=found.status, items=items, tokens=found.tokens)
 
     @operation("read")
@@ -467,22 +467,6 @@ class RemoteHistory:
             )
             for kept in await self._history.summaries(session, limit=limit)
         )
-
-
-def _known(chosen: Chosen) -> KnownThing:
-    candidate = chosen.scored.candidate
-    return KnownThing(
-        id=chosen.id,
-        handle=chosen.handle,
-        text=chosen.text,
-        category=chosen.category,
-        tokens=chosen.tokens,
-        share=chosen.share,
-        created_at=candidate.created_at,
-        session=candidate.session,
-        speaker=candidate.speaker,
-        role=candidate.role,
-    )
 
 
 def _rules(given: Sequence[ToolRule | Mapping[str, Any]]) -> list[ToolRule]:

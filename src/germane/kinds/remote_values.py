@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from germane.kinds.tasks.value import TaskFrame
 from germane.tool_rules.value import Owed, Verdict
-from germane.types.reports import HistoryReport
+from germane.types.reports import HistoryReport, Metadata
+
+if TYPE_CHECKING:
+    from germane.types.candidate import Chosen
+    from germane.types.context import Context
 
 
 class RemoteActivity(NamedTuple):
@@ -39,6 +43,40 @@ class KnownThing:
     session: str | None = None
     speaker: str = ""
     role: str = ""
+
+    @classmethod
+    def of(cls, chosen: Chosen) -> KnownThing:
+        """Returns an item of a context as data."""
+        candidate = chosen.scored.candidate
+        return cls(
+            id=chosen.id,
+            handle=chosen.handle,
+            text=chosen.text,
+            category=chosen.category,
+            tokens=chosen.tokens,
+            share=chosen.share,
+            created_at=candidate.created_at,
+            session=candidate.session,
+            speaker=candidate.speaker,
+            role=candidate.role,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A context without its trace. `messages` and `system` are for the model; `items` are what was added, in their order."""
+
+    messages: Sequence[Mapping[str, Any]]
+    system: Any
+    items: tuple[KnownThing, ...]
+    metadata: Metadata
+
+    @classmethod
+    def of(cls, context: Context) -> Assembled:
+        """Returns a context as data."""
+        messages = [one if isinstance(one, Mapping) else {"role": one.role, "content": one.content} for one in context.messages]
+        items = tuple(map(KnownThing.of, context.items))
+        return cls(messages=messages, system=context.system, items=items, metadata=context.metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

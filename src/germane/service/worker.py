@@ -15,15 +15,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.handover.siblings import WorkerPlace
+from germane.grpc.server.admission import Ports
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.service.http import HttpServer, app
-from germane.service.http_connections import ConnectionLimits
+from germane.service.http.api import Api, closed_for, takes_body
+from germane.service.http.connections import ConnectionLimits
+from germane.service.http.health import app
+from germane.service.http.server import HttpServer
 from germane.service.monitoring import Monitor, monitoring
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
@@ -53,6 +57,19 @@ class Listening:
 
     grpc: Address
     http: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Doors:
+    """What callers reach of a worker: gRPC and HTTP's API, on the ports that they share."""
+
+    grpc: GrpcServer
+    api: Api
+    ports: Ports
+
+    async def stop(self, grace: float) -> None:
+        """Gives running calls `grace` seconds to end. A second call may have a shorter `grace`."""
+        await asyncio.gather(self.grpc.stop(grace), self.ports.bridge.on_port(lambda: self.api.idle(grace)))
 
 
 def serve(
@@ -85,7 +102,8 @@ async def work(
     with StopSignals().installed() as stop_signals:
         async with Germane.open(service.db, settings=settings) as germane:
             await _check_keys(service, germane)
-            server = GrpcServer(germane, service, keys=germane.keys if service.keys_required else None, worker=place)
+            ports = Ports(keys=germane.keys if service.keys_required else None)
+            server = GrpcServer(germane, service, ports=ports, worker=place)
             async with monitoring(
                 service,
                 probe=germane.ping,
@@ -96,16 +114,27 @@ async def work(
                 on_change=server.ready,
             ) as monitor:
                 monitor.ports.add(lambda: server.traffic)
-                await server.start(monitor.observer)
+                api = Api(
+                    germane,
+                    ports,
+                    server.assemblies,
+                    max_bytes=service.max_message_bytes,
+                    observer=monitor.observer,
+                    closed=closed_for(service),
+                )
+                await ports.open()
                 try:
-                    await _listen(service, server, monitor, stop_signals, on_listening, reuse_port=place is not None)
+                    await server.start(monitor.observer)
+                    doors = _Doors(server, api, ports)
+                    await _listen(service, doors, monitor, stop_signals, on_listening, reuse_port=place is not None)
                 finally:
                     await server.stop(0)
+                    await ports.close()
 
 
 async def _listen(
     service: ServiceSettings,
-    server: GrpcServer,
+    doors: _Doors,
     monitor: Monitor,
     stop_signals: StopSignals,
     on_listening: Callable[[Listening], object],
@@ -115,30 +144,31 @@ async def _listen(
     """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
     http = None
     if service.http is not None:
-        http = HttpServer(_app(monitor), service.http, reuse_port=reuse_port, limits=_connection_limits(raise_file_limit()))
-        await http.start()
+        limits = _connection_limits(raise_file_limit())
+        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes_body)
+        await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:
-        addresses = Listening(grpc=server.address, http=None if http is None else http.address)
+        addresses = Listening(grpc=doors.grpc.address, http=None if http is None else http.address)
         for address in filter(None, (addresses.grpc, addresses.http)):
             monitor.logs.info("listening", address=str(address))
         on_listening(addresses)
         await stop_signals.first()
         monitor.logs.info("stopping")
         monitor.readiness.stop()
-        await _stop(server, monitor, stop_signals, service.shutdown_seconds)
+        await _stop(doors, monitor, stop_signals, service.shutdown_seconds)
     finally:
         if http is not None:
-            await http.stop()
+            await doors.ports.bridge.on_port(http.stop)
 
 
-async def _stop(server: GrpcServer, monitor: Monitor, stop_signals: StopSignals, grace: float) -> None:
+async def _stop(doors: _Doors, monitor: Monitor, stop_signals: StopSignals, grace: float) -> None:
     """Gives running calls `grace` seconds to end; a second signal ends them at once."""
-    ending = asyncio.ensure_future(server.stop(grace))
+    ending = asyncio.ensure_future(doors.stop(grace))
     second_signal = asyncio.ensure_future(stop_signals.second())
     await asyncio.wait([ending, second_signal], return_when=asyncio.FIRST_COMPLETED)
     if not ending.done():
-        await server.stop(0)
+        await doors.stop(0)
     second_signal.cancel()
     await ending
     monitor.logs.info("stopped")
@@ -150,11 +180,24 @@ def _connection_limits(files: int) -> ConnectionLimits:
     return ConnectionLimits(max_connections=max_connections, max_per_address=max_connections // 2)
 
 
-def _app(monitor: Monitor) -> Any:
-    metrics = None if monitor.metrics is None else monitor.metrics.text
-    return app(
-        reasons=lambda: monitor.readiness.reasons, degraded=monitor.degraded, metrics=metrics, version=version("germane")
+def _app(monitor: Monitor, doors: _Doors) -> ASGIApp:
+    """The application of the HTTP port: `/v1`, and health beside it."""
+    health = app(
+        reasons=lambda: monitor.readiness.reasons,
+        alive=lambda: doors.ports.bridge.on_engine(_turn),
+        degraded=monitor.degraded,
+        metrics=None if monitor.metrics is None else monitor.metrics.text,
+        version=version("germane"),
     )
+
+    async def port(scope: Scope, receive: Receive, send: Send) -> None:
+        await (doors.api if takes_body(scope["raw_path"]) else health)(scope, receive, send)
+
+    return port
+
+
+async def _turn() -> None:
+    """A turn of the event loop."""
 
 
 async def _check_keys(service: ServiceSettings, germane: Germane) -> None:

@@ -66,7 +66,8 @@ def tagged(key: str, classes: Mapping[str, type]) -> None:
         kind.__json_tag__ = (key, name)  # type: ignore[attr-defined]
 
 
-def _tag(kind: Any) -> tuple[str, str] | None:
+def tag_of(kind: Any) -> tuple[str, str] | None:
+    """Returns the key and the name under which objects of a class name it, None for other classes."""
     found: tuple[str, str] | None = getattr(kind, "__json_tag__", None)
     return found
 
@@ -82,10 +83,10 @@ def _encode(value: Any, other: Encoder) -> Any:
         return value if math.isfinite(value) else str(value)
     if is_dataclass(value) and not isinstance(value, type):
         encoded = {name: encoder(getattr(value, name), other) for name, encoder in _field_encoders(kind)}
-        return encoded if (tag := _tag(kind)) is None else {tag[0]: tag[1], **encoded}
+        return encoded if (tag := tag_of(kind)) is None else {tag[0]: tag[1], **encoded}
     if isinstance(value, Mapping):
         return {str(key): _encode(entry, other) for key, entry in value.items()}
-    if isinstance(value, tuple) and _is_record(kind):
+    if isinstance(value, tuple) and is_record(kind):
         return {name: encoder(entry, other) for (name, encoder), entry in zip(_field_encoders(kind), value, strict=True)}
     if isinstance(value, list | tuple):
         return [_encode(entry, other) for entry in value]
@@ -115,7 +116,7 @@ def _encoder(kind: Any) -> _ValueEncoder:
         return lambda value, other: f"{value % (1 << _HASH_BITS):016x}"
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        if _must_name(inner):
+        if must_name(inner):
             return _named_encoder(inner)
         found = next((made for made in map(_encoder, inner) if made is not _encode), _encode)
         return (
@@ -146,9 +147,9 @@ def _named_encoder(choices: tuple[Any, ...]) -> _ValueEncoder:
 
 
 @lru_cache(maxsize=256)
-def _must_name(choices: tuple[Any, ...]) -> bool:
+def must_name(choices: tuple[Any, ...]) -> bool:
     """Whether an object of one of these classes could be read as another of them."""
-    objects: list[Any] = [kind for kind in choices if is_dataclass(kind) and _tag(kind) is None]
+    objects: list[Any] = [kind for kind in choices if is_dataclass(kind) and tag_of(kind) is None]
     if len(objects) + sum(map(_is_mapping, choices)) < 2:
         return False
     if any(map(_is_mapping, choices)):
@@ -195,7 +196,7 @@ def _decoder(kind: Any, lenient: bool) -> Decoder:
         return _literal_decoder(inner, lenient)
     if isinstance(origin, type):
         return _container_decoder(origin, inner, lenient)
-    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind)):
+    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, tuple) and is_record(kind)):
         return _ObjectDecoder(kind, lenient)
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _row_decoder(kind, lenient)
@@ -358,7 +359,7 @@ class _ObjectDecoder:
         given: dict[str, Any] = {}
         for name, one in encoded.items():
             if (decoder := decoders.get(name)) is None:
-                if self._lenient or (name, one) in ((TYPE, self._kind.__name__), _tag(self._kind)):
+                if self._lenient or (name, one) in ((TYPE, self._kind.__name__), tag_of(self._kind)):
                     continue
                 raise _Mismatch("has an unknown field {}", name)
             try:
@@ -389,7 +390,7 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
         return lambda encoded: None if encoded is None else only(encoded)
     optional = len(choices) < len(kinds)
     objects = {kind.__name__: kind for kind in choices if is_dataclass(kind) or _is_named(kind)}
-    tags = {tag: kind for kind in objects.values() if (tag := _tag(kind)) is not None}
+    tags = {tag: kind for kind in objects.values() if (tag := tag_of(kind)) is not None}
     keys = {key for key, _ in tags}
 
     def _named_by(encoded: dict[str, Any]) -> tuple[str, str]:
@@ -441,7 +442,7 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
 
 
 def _is_named(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind)
+    return isinstance(kind, type) and issubclass(kind, tuple) and is_record(kind)
 
 
 def _fits(kind: tuple[frozenset[str], frozenset[str]], names: Iterable[str]) -> bool:
@@ -452,7 +453,7 @@ def _fits(kind: tuple[frozenset[str], frozenset[str]], names: Iterable[str]) -> 
 
 
 @lru_cache(maxsize=1024)
-def _is_record(kind: type[tuple[Any, ...]]) -> bool:
+def is_record(kind: type[tuple[Any, ...]]) -> bool:
     """Whether it is a named tuple that is read by its names, and not by their order: of more than four fields, or of fields
     that all have defaults."""
     names = getattr(kind, "_fields", ())

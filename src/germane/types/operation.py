@@ -15,6 +15,14 @@ Right = Literal["read", "write"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Data(Protocol):
+    """A class of data that stands for a result which holds more, such as a trace."""
+
+    @classmethod
+    def of(cls, result: Any, /) -> Any:
+        """Returns the data of a result."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """What `operation` was given."""
@@ -25,6 +33,8 @@ class Declared:
     of_agent: str | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     takes: Mapping[str, Any] = field(default_factory=dict)
+    rpc: str = ""
+    gives: type[Data] | None = None
 
 
 def operation(
@@ -35,6 +45,8 @@ def operation(
     of_agent: str | None = None,
     fixed: Mapping[str, Any] | None = None,
     takes: Mapping[str, Any] | None = None,
+    rpc: str = "",
+    gives: type[Data] | None = None,
 ) -> Callable[[F], F]:
     """Marks an async method as an operation that a key with this right may call.
 
@@ -42,11 +54,20 @@ def operation(
     read too; without it, a key that may not read gets the answer `without_content`. `of_org` says that the key must allow all
     agents of the org, and `of_agent` names the parameter that is another agent, for which the key needs the right too. `fixed`
     are parameters that mean something in this process only, with their values: no caller from elsewhere gives them. `takes`
-    are parameters of which such a caller gives less than the method takes, with their types."""
+    are parameters of which such a caller gives less than the method takes, with their types. `rpc` is the RPC with messages of
+    its own that calls the method over gRPC. `gives` is the class of data that such a caller gets in the place of the result, or
+    of each in a tuple."""
 
     def mark(method: F) -> F:
         declared = Declared(
-            right=right, also_reads=also_reads, of_org=of_org, of_agent=of_agent, fixed=fixed or {}, takes=takes or {}
+            right=right,
+            also_reads=also_reads,
+            of_org=of_org,
+            of_agent=of_agent,
+            fixed=fixed or {},
+            takes=takes or {},
+            rpc=rpc,
+            gives=gives,
         )
         method.__dict__["__operation__"] = declared
         return method

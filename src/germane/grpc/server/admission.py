@@ -13,11 +13,13 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
+from time import monotonic
 from typing import Any, TypeAlias
 
 import grpc
 import grpc.aio
 
+from germane.clock import Clock
 from germane.grpc.server.authorisation import Keys, authenticate, presented_key, unauthenticated
 from germane.grpc.server.port import LoopBridge
 from germane.grpc.server.refusals import Refused, invalid
@@ -279,3 +281,21 @@ class RefusalPace:
         free_at = max(self._free_at.get(org, 0.0), now - self._burst_seconds) + self._interval * refusals
         self._free_at.put(org, min(free_at, now + self._max_delay))
         return min(self._max_delay, max(0.0, free_at - now))
+
+
+class Ports:
+    """What the ports of one process share: the event loop that they run on, and whom they let in. `keys` None disables
+    authentication. `clock.steady` is read in two threads. Made on the engine's loop."""
+
+    def __init__(self, *, keys: Keys | None, limits: Limits | None = None, clock: Clock | None = None) -> None:
+        self.keys, self.limits, self.clock = keys, limits or Limits(), clock or Clock(steady=monotonic)
+        self.slots, self.pace, self.bridge = OrgSlots(self.limits), RefusalPace(), LoopBridge()
+        self.admission = Admission(keys=keys, bridge=self.bridge, slots=self.slots, limits=self.limits)
+
+    async def open(self) -> None:
+        """Starts the ports' loop."""
+        await self.bridge.open()
+
+    async def close(self) -> None:
+        """Cancels what still runs on the ports' loop, and ends it. Idempotent."""
+        await self.bridge.close()

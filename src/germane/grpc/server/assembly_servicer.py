@@ -56,55 +56,50 @@ class _NotAssembled(Exception):
     """The engine gave no context; the text becomes the response's `fallback_reason`."""
 
 
-class AssemblyServicer:
-    """Runs on the port's loop; the assembly runs on the engine's. `responses` writes the responses of one contract.
+class Assembling(Protocol):
+    """What an assembly is asked for. `options` are the arguments of `Agent.assemble` besides messages and deadline. `deadline`
+    is in seconds; 0 means the server's default."""
 
-    Where an assembly fails for a reason that isn't the caller's, the response holds the caller's messages with the cached
-    directive or, where that fails too, the messages alone (ENGINE-2). A call must be answered `seconds` after its arrival,
-    unless its caller wants the answer earlier.
-    """
+    @property
+    def agent(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def zone(self) -> str: ...
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+    @property
+    def deadline(self) -> float: ...
 
-    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"AssembleContext": "read"})
-    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType({"AssembleContext": _PATHS})
 
-    def __init__(self, resolver: AgentResolver, responses: Responses, bridge: LoopBridge, clock: Clock, seconds: float) -> None:
-        self._resolver, self._responses, self._bridge, self._clock = resolver, responses, bridge, clock
-        self._seconds = seconds
+class Assemblies:
+    """Runs assemblies for callers of the ports: on the engine's loop, and on the ports' where that one fails. A call must be
+    answered `seconds` after its arrival, unless its caller wants the answer earlier."""
+
+    def __init__(self, resolver: AgentResolver, bridge: LoopBridge, clock: Clock, seconds: float) -> None:
+        self._resolver, self._bridge, self._clock, self._seconds = resolver, bridge, clock, seconds
         self._waiting: Counter[str] = Counter()
         self._running: Counter[str] = Counter()
 
-    async def assemble_context(self, request: Request, call: RpcCall) -> Response:
-        """Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
-        request_id = request.request_id or uuid7(int(self._clock.now().timestamp() * 1000))
-        call.record.request_id = request_id[:_MAX_LOGGED_ID]
-        org = self._resolver.authorise(call, org=request.org_id, agent=request.agent_id)
-        arguments = await AssembleArguments.of(request)
-        due = self.due(call, arguments.deadline)
+    async def context(self, org: str, arguments: Assembling, call: RpcCall) -> Context | str:
+        """Returns the engine's context; where that fails for a reason that isn't the caller's, the caller's messages with the
+        cached directive; where that fails too, the reason (ENGINE-2). Raises `InvalidInput` and `Refused`."""
         try:
-            context = await self._assembled(org, arguments, due)
+            return await self._assembled(org, arguments, self.due(call, arguments.deadline))
         except _NotAssembled as failure:
             reason = str(failure)
             with suppress(Exception):
-                context = await self._directive_only(org, arguments, reason)
-                return self._response(context, arguments, call, request_id)
-        else:
-            try:
-                return self._response(context, arguments, call, request_id)
-            except Exception as error:
-                reason = f"assembly_error:{type(error).__name__}"
-        call.record.metadata = report = Metadata(fallback_reason=reason, degradation_level=3)
-        return self._responses.unchanged(request, report, request_id)
-
-    def _response(self, context: Context, arguments: AssembleArguments, call: RpcCall, request_id: str) -> Response:
-        call.record.metadata = context.metadata
-        return self._responses.assembled(context, arguments, request_id)
+                return await self._directive_only(org, arguments, reason)
+            return reason
 
     def due(self, call: RpcCall, asked: float | None) -> float:
         """When the answer is due on the steady clock. `asked` are the seconds that the caller allows; None or 0 for the usual
         time."""
         return call.due(min(self._seconds, asked) if asked and asked > 0 else self._seconds)
 
-    async def _assembled(self, org: str, arguments: AssembleArguments, due: float) -> Context:
+    async def _assembled(self, org: str, arguments: Assembling, due: float) -> Context:
         """Returns the engine's context. Raises `_NotAssembled` where the engine fails, takes too long or has too many calls,
         and `InvalidInput` and `Refused`."""
         if any(counts[org] >= _MAX_CALLS_OF_ORG or counts.total() >= _MAX_CALLS for counts in (self._waiting, self._running)):
@@ -131,21 +126,61 @@ class AssemblyServicer:
         finally:
             del task  # the traceback of its error holds this frame, as in loop_bridge.py
 
-    async def _directive_only(self, org: str, arguments: AssembleArguments, reason: str) -> Context:
+    async def _directive_only(self, org: str, arguments: Assembling, reason: str) -> Context:
         """Returns the messages with the cached directive. It runs here, on the port's loop, because the engine's may hang."""
         agent = self._resolver.agent(org, arguments.agent, user=arguments.user, zone=arguments.zone)
         options = {name: value for name, value in arguments.options.items() if name in _FALLBACK_OPTIONS}
-        return await agent.fallback(arguments.conversation.raw, reason=reason, **options)
+        return await agent.fallback(arguments.messages, reason=reason, **options)
 
-    async def _on_engine(self, org: str, arguments: AssembleArguments, due: float) -> Context:
+    async def _on_engine(self, org: str, arguments: Assembling, due: float) -> Context:
         """Assembles on the engine's loop. A call that was cancelled and doesn't end still counts as running."""
         self._running[org] += 1
         try:
             agent = self._resolver.agent(org, arguments.agent, user=arguments.user, zone=arguments.zone)
             seconds = max(_MIN_SECONDS, due - self._clock.steady())
-            return await agent.assemble(arguments.conversation.raw, deadline=seconds, **arguments.options)
+            return await agent.assemble(arguments.messages, deadline=seconds, **arguments.options)
         finally:
             _decrement(self._running, org)
+
+
+class AssemblyServicer:
+    """Runs on the port's loop; the assembly runs on the engine's. `responses` writes the responses of one contract.
+
+    Where an assembly fails for a reason that isn't the caller's, the response holds the caller's messages with the cached
+    directive or, where that fails too, the messages alone (ENGINE-2).
+    """
+
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"AssembleContext": "read"})
+    paths: ClassVar[Mapping[str, Mapping[str, str]]] = MappingProxyType({"AssembleContext": _PATHS})
+
+    def __init__(self, resolver: AgentResolver, responses: Responses, assemblies: Assemblies, clock: Clock) -> None:
+        self._resolver, self._responses, self._assemblies, self._clock = resolver, responses, assemblies, clock
+
+    async def assemble_context(self, request: Request, call: RpcCall) -> Response:
+        """Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
+        request_id = request.request_id or uuid7(int(self._clock.now().timestamp() * 1000))
+        call.record.request_id = request_id[:_MAX_LOGGED_ID]
+        org = self._resolver.authorise(call, org=request.org_id, agent=request.agent_id)
+        arguments = await AssembleArguments.of(request)
+        context = await self._assemblies.context(org, arguments, call)
+        reason = context if isinstance(context, str) else ""
+        if not isinstance(context, str):
+            call.record.metadata = context.metadata
+            try:
+                return self._responses.assembled(context, arguments, request_id)
+            except Exception as error:
+                reason = f"assembly_error:{type(error).__name__}"
+        call.record.metadata = report = unassembled(reason)
+        return self._responses.unchanged(request, report, request_id)
+
+    def due(self, call: RpcCall, asked: float | None) -> float:
+        """See `Assemblies.due`."""
+        return self._assemblies.due(call, asked)
+
+
+def unassembled(reason: str) -> Metadata:
+    """Returns what is told of a call whose messages stay as they are."""
+    return Metadata(fallback_reason=reason, degradation_level=3)
 
 
 def _decrement(counts: Counter[str], org: str) -> None:
@@ -163,8 +198,7 @@ Request: TypeAlias = context_pb2.AssembleContextRequest | ibex_pb2.AssembleConte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssembleArguments:
-    """A parsed request. `options` are the arguments of `Agent.assemble` besides messages and deadline. `deadline` is in
-    seconds; 0 means the server's default."""
+    """A parsed request, which an assembly is asked for (`Assembling`)."""
 
     agent: str
     conversation: WireConversation
@@ -174,6 +208,10 @@ class AssembleArguments:
     zone: str = ""
     deadline: float = 0.0
     explain: bool = False
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]:
+        return self.conversation.raw
 
     @classmethod
     async def of(cls, request: Request) -> AssembleArguments:

@@ -20,9 +20,8 @@ import grpc.aio
 from google.protobuf.message import DecodeError, Message
 from grpc_health.v1 import health_pb2
 
-from germane.clock import Clock
 from germane.errors import StoreError
-from germane.grpc.server.admission import Admission, Evicted, Limits, OrgSlots, RefusalPace, exhausted
+from germane.grpc.server.admission import Admission, Evicted, Limits, OrgSlots, Ports, exhausted
 from germane.grpc.server.call import Method, RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.server.port import LOOKAHEAD_BYTES
 from germane.grpc.server.refusals import Refused, Status, invalid, refusal, trailers
@@ -39,13 +38,10 @@ _TRACING_HEADERS = ("traceparent", "tracestate")
 class ServerInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the handler of every RPC. For the port's loop."""
 
-    def __init__(
-        self, admission: Admission, slots: OrgSlots, *, clock: Clock, limits: Limits, observer: RpcObserver | None = None
-    ) -> None:
-        self._admission, self._slots, self._limits = admission, slots, limits
-        self._clock, self._observer = clock, observer
-        self._health = Health(admission, slots, limits)
-        self._pace = RefusalPace()
+    def __init__(self, ports: Ports, observer: RpcObserver | None = None) -> None:
+        self._admission, self._slots, self._limits = ports.admission, ports.slots, ports.limits
+        self._clock, self._pace, self._observer = ports.clock, ports.pace, observer
+        self._health = Health(ports.admission, ports.slots, ports.limits)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()

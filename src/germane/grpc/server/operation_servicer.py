@@ -11,6 +11,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import grpc
 
+from germane.api.agent import Agent
+from germane.api.germane import Germane
 from germane.api.operations import Operation, operations
 from germane.grpc.messages import operation_pb2 as pb
 from germane.grpc.server.authorisation import AgentResolver, denied
@@ -27,7 +29,7 @@ _Request: TypeAlias = pb.ReadRequest | pb.WriteRequest
 
 _PART_BYTES = 1 << 20
 """Bytes of a result that one response holds."""
-_INLINE_BYTES = 50_000
+INLINE_BYTES = 50_000
 """Bytes of arguments up to which they are read on the event loop."""
 _INLINE_THINGS = 20
 """Things in a result up to which it is written on the event loop: each takes up to 80 µs."""
@@ -63,25 +65,50 @@ class OperationServicer:
         """Returns the result as JSON."""
         operation = self._named(request.operation, call)
         agent = self._resolver.scoped(request.scope, call)
-        readable = may_read(call)
-        if operation.declared.also_reads and not readable:
-            raise denied()
-        long = len(request.arguments) > _INLINE_BYTES
-        arguments = await _aside(long, lambda: operation.arguments(read_object(request.arguments, "arguments")))
-        call.names = _names(operation, arguments)
-        _check_reach(operation, arguments, call)
-        result = await operation.run(agent, arguments, germane=self._resolver.germane, keep=may_write(call))
-        shown = result if readable else without_content(result)
-        return await _aside(_count(shown) > _INLINE_THINGS, lambda: write_json(encode(shown, operation.result)))
+        arguments = request.arguments
+        return await answered(
+            operation,
+            lambda: read_object(arguments, "arguments"),
+            len(arguments),
+            agent=agent,
+            call=call,
+            germane=self._resolver.germane,
+        )
 
     def _named(self, name: str, call: RpcCall) -> Operation:
         operation = self._operations.get(name)
         if operation is None:
             raise Refused(grpc.StatusCode.UNIMPLEMENTED, "operation is none of this server's")
         call.record.operation = operation.name
+        if operation.declared.rpc:
+            raise invalid(f"operation: {name} has an RPC of its own: call {operation.declared.rpc}")
         if operation.right != call.right:
             raise invalid(f"operation: {name} {operation.right}s: call {operation.right.capitalize()}")
         return operation
+
+
+async def answered(
+    operation: Operation,
+    read: Callable[[], Mapping[str, Any]],
+    size: int,
+    *,
+    agent: Agent,
+    call: RpcCall,
+    germane: Germane,
+) -> bytes:
+    """Runs an operation on the engine's loop, for a caller whose scope is authorised, and returns the result as JSON.
+
+    `read` returns the arguments as JSON values, from `size` bytes. Raises `Refused` for what the key doesn't allow, and
+    germane's errors."""
+    readable = may_read(call)
+    if operation.declared.also_reads and not readable:
+        raise denied()
+    arguments = await aside(size > INLINE_BYTES, lambda: operation.arguments(read()))
+    call.names = names_in(operation, arguments)
+    _check_reach(operation, arguments, call)
+    result = await operation.run(agent, arguments, germane=germane, keep=may_write(call))
+    shown = result if readable else without_content(result)
+    return await aside(_count(shown) > _INLINE_THINGS, lambda: write_json(encode(shown, operation.result)))
 
 
 def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCall) -> None:
@@ -95,7 +122,7 @@ def _check_reach(operation: Operation, arguments: Mapping[str, Any], call: RpcCa
         raise denied()
 
 
-async def _aside(long: bool, work: Callable[[], T]) -> T:
+async def aside(long: bool, work: Callable[[], T]) -> T:
     """Does long work in a thread, so that the loop stays free for the calls that a model waits for."""
     return await asyncio.to_thread(work) if long else work()
 
@@ -106,8 +133,9 @@ def _count(result: Any) -> int:
     return max((len(one) for one in parts if isinstance(one, tuple | list)), default=0)
 
 
-def _names(operation: Operation, arguments: Mapping[str, Any]) -> frozenset[object]:
-    """The values of the arguments that are names, and the names of what `**kwargs` take."""
+def names_in(operation: Operation, arguments: Mapping[str, Any]) -> frozenset[object]:
+    """Returns the values of arguments that are names, and the names of what `**kwargs` take: the text of an error may show
+    them."""
     found: set[object] = set()
     for parameter in operation.parameters.values():
         if parameter.kind is Parameter.VAR_KEYWORD:

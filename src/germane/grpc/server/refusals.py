@@ -7,7 +7,7 @@ names: a model, a strategy, an id. For an error that the caller can't correct, t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
 import grpc
@@ -110,10 +110,15 @@ def trailers(error: BaseException) -> tuple[tuple[str, str], ...]:
     return (("germane-error", type(error).__name__),) if isinstance(error, NotPermitted | Stale) else ()
 
 
+def hiding(names: Collection[object]) -> Callable[[object], str]:
+    """Returns how an error's values are shown to a caller: of texts only `names`."""
+    return lambda value: "'…'" if isinstance(value, str) and value not in names else quoted(value)
+
+
 def _told(error: GermaneError, names: Collection[object]) -> str:
     """Returns the text of the error without the values that aren't `names`, shortened to 400 characters, and fit for a status:
     one with a lone surrogate would never be sent."""
-    text = error.said(lambda value: "'…'" if isinstance(value, str) and value not in names else quoted(value))
+    text = error.said(hiding(names))
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from germane.service.http import HttpServer, app
-from germane.service.http_connections import ConnectionLimits, Connections
+from germane.service.http.connections import ConnectionLimits, Connections
+from germane.service.http.health import app
+from germane.service.http.server import HttpServer
 from support.http_requests import LOOPBACK, asked
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -96,45 +96,61 @@ class Connections:
         oldest.drop()
 
 
-# uvicorn's HTTP/1.1 protocol with time limits, and without request bodies. uvicorn limits neither the time in which the
-# head of a request must arrive nor the time in which a client must read the answer.
+# uvicorn's HTTP/1.1 protocol with time limits, and without bodies where no route takes one. uvicorn limits neither the time in
+# which the head of a request must arrive nor the time in which a client must read the answer.
 
 
 _MAX_BODY_BYTES = 4096
-"""Largest request body that is accepted. No route reads it."""
+"""Largest request body that is accepted where none is expected; it isn't read."""
 _LOGGER = logging.getLogger("germane.http")
 _LOGGER.setLevel(logging.ERROR)  # malformed requests are counted; a log line for each would let clients fill the log
 
-_Phase = Literal["head", "answer", "idle"]
-"""What the connection waits for: a request's head, the answer to be written and read, or the next request."""
+_Phase = Literal["head", "work", "answer", "idle"]
+"""What the connection waits for: a request's head, the application, the client to read the answer, or the next request."""
+
+TakesBody = Callable[[bytes], bool]
+"""Whether the application reads the bodies of requests for a target (`/v1/…?…`) itself, and bounds their size and its time."""
 
 
-def protocol_factory(connections: Connections) -> Callable[..., asyncio.Protocol]:
+def protocol_factory(connections: Connections, takes_body: TakesBody) -> Callable[..., asyncio.Protocol]:
     """Returns uvicorn's factory of protocols; every connection registers itself with `connections`."""
 
     def connect(config: Config, server_state: ServerState, app_state: dict[str, Any], **kwargs: Any) -> asyncio.Protocol:
-        return _Connection(connections, config=config, server_state=server_state, app_state=app_state, **kwargs)
+        return _Connection(connections, takes_body, config=config, server_state=server_state, app_state=app_state, **kwargs)
 
     return connect
 
 
 class _StrictParser(h11.Connection):
-    """Also refuses a transfer encoding and bodies above `_MAX_BODY_BYTES`. h11 itself refuses contradicting lengths."""
+    """Also refuses a body that nobody reads, and one whose length is said twice. h11 itself refuses contradicting lengths."""
+
+    def __init__(self, takes_body: TakesBody, max_head_bytes: int) -> None:
+        super().__init__(h11.SERVER, max_head_bytes)
+        self._takes_body = takes_body
+        self.body_taken = False
+        """Whether the application reads the body of the latest request."""
 
     def next_event(self) -> Any:
         event = super().next_event()
         if isinstance(event, h11.Request):
-            headers = dict(event.headers)
-            if b"transfer-encoding" in headers or int(headers.get(b"content-length", b"0")) > _MAX_BODY_BYTES:
-                raise h11.RemoteProtocolError("no request here has a body", error_status_hint=400)
+            self.body_taken = self._takes_body(event.target)
+            self._check(dict(event.headers))
         return event
+
+    def _check(self, headers: dict[bytes, bytes]) -> None:
+        chunked, length = b"transfer-encoding" in headers, headers.get(b"content-length")
+        if chunked and length is not None:
+            raise h11.RemoteProtocolError("the length of the body is said twice", error_status_hint=400)
+        if not self.body_taken and (chunked or int(length or b"0") > _MAX_BODY_BYTES):
+            raise h11.RemoteProtocolError("no request here has a body", error_status_hint=400)
 
 
 class _Connection(H11Protocol):
-    def __init__(self, connections: Connections, **kwargs: Any) -> None:
+    def __init__(self, connections: Connections, takes_body: TakesBody, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.logger = _LOGGER
-        self.conn = _StrictParser(h11.SERVER, self.config.h11_max_incomplete_event_size or 16 * 1024)
+        self.conn: _StrictParser = _StrictParser(takes_body, self.config.h11_max_incomplete_event_size or 16 * 1024)
+        self.app = self._paced
         self._connections = connections
         self._phase: _Phase = "head"
         self._timer: asyncio.TimerHandle | None = None
@@ -160,15 +176,14 @@ class _Connection(H11Protocol):
             self.transport.abort()
             return
         if self._phase == "head" and self._answering:
-            self._enter("answer")
-            self._connections.answering(self)
+            self._begin()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
             return
         if self._answering:  # a pipelined request was already there
-            self._enter("answer")
+            self._begin()
         else:
             self._enter("head" if self.conn.trailing_data[0] else "idle")
             self._connections.waiting(self)
@@ -185,18 +200,32 @@ class _Connection(H11Protocol):
     def _answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
+    def _begin(self) -> None:
+        """A request's head has come. An application that reads its body bounds its own time too."""
+        self._enter("work" if self.conn.body_taken else "answer")
+        self._connections.answering(self)
+
+    async def _paced(self, scope: Any, receive: Any, send: Any) -> None:
+        """Runs the application, and gives the client `answer_seconds` to take each part of the answer."""
+
+        async def paced_send(message: Any) -> None:
+            self._enter("answer")
+            await send(message)
+            if self._phase == "answer" and self._answering and self.conn.body_taken:
+                self._enter("work")
+
+        await self.config.loaded_app(scope, receive, paced_send)
+
     def _enter(self, phase: _Phase) -> None:
         """Starts `phase` and its timer."""
         self._phase = phase
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
         limits = self._connections.limits
-        seconds = {
-            "head": limits.head_seconds,
-            "answer": limits.answer_seconds,
-            "idle": limits.idle_seconds,
-        }[phase]
-        self._timer = self.loop.call_later(seconds, self._timed_out)
+        seconds = {"head": limits.head_seconds, "answer": limits.answer_seconds, "idle": limits.idle_seconds}.get(phase)
+        if seconds is not None:
+            self._timer = self.loop.call_later(seconds, self._timed_out)
 
     def _timed_out(self) -> None:
         if self._phase != "idle":

@@ -1,27 +1,19 @@
-"""HTTP: the HTTP server, and its routes `/health`, `/ready` and `/metrics`.
-
-The server runs uvicorn on the running event loop and leaves signals to the process. The routes return no remembered
-content, need no API key and never redirect. No header of a request is trusted or used.
-"""
+"""HTTP server: runs uvicorn on the running event loop, with limits of its own, and leaves signals to the process."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from germane.errors import InvalidInput
-from germane.service.http_connections import ConnectionLimits, Connections, protocol_factory
+from germane.service.http.connections import ConnectionLimits, Connections, TakesBody, protocol_factory
 from germane.settings.values import Address
 from germane.types.traffic import Traffic
 
@@ -37,8 +29,15 @@ class HttpServer:
     (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for."""
 
     def __init__(
-        self, app: Starlette, address: Address, *, reuse_port: bool = False, limits: ConnectionLimits | None = None
+        self,
+        app: ASGIApp,
+        address: Address,
+        *,
+        reuse_port: bool = False,
+        limits: ConnectionLimits | None = None,
+        takes_body: TakesBody = lambda target: False,
     ) -> None:
+        self._takes_body = takes_body
         self._app, self._requested, self._reuse_port = app, address, reuse_port
         self._connections = Connections(limits or ConnectionLimits())
         self._server: _SignalFreeServer | None = None
@@ -52,7 +51,7 @@ class HttpServer:
         config = uvicorn.Config(
             self._app,
             loop="none",
-            http=protocol_factory(self._connections),  # type: ignore[arg-type]
+            http=protocol_factory(self._connections, self._takes_body),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             log_config=None,
@@ -121,57 +120,3 @@ def _listen(address: Address, *, reuse_port: bool) -> socket.socket:
         listener.close()
         raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
     return listener
-
-
-_NO_STORE = {"cache-control": "no-store"}
-
-
-def app(
-    *,
-    reasons: Callable[[], Sequence[str]],
-    degraded: Callable[[], Sequence[str]] = tuple,
-    metrics: Callable[[], bytes] | None = None,
-    metrics_type: str = "text/plain; version=0.0.4; charset=utf-8",
-    version: str = "",
-) -> Starlette:
-    """Builds the application.
-
-    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what is missing meanwhile
-    although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs in a thread and never
-    twice at once. With None the route `/metrics` doesn't exist.
-    """
-    metrics_lock = asyncio.Lock()
-
-    async def health(request: Request) -> Response:
-        """Always 200: an answer proves that the process lives and its event loop runs."""
-        return JSONResponse({"status": "alive", "version": version}, headers=_NO_STORE)
-
-    async def ready(request: Request) -> Response:
-        not_ready = list(reasons())
-        code, status = (503, "not ready") if not_ready else (200, "ready")
-        missing = {"degraded": found} if (found := list(degraded())) else {}
-        return JSONResponse({"status": status, "reasons": not_ready, **missing}, code, headers=_NO_STORE)
-
-    async def render_metrics(request: Request) -> Response:
-        assert metrics is not None
-        async with metrics_lock:
-            text = await asyncio.to_thread(metrics)
-        return Response(text, headers=_NO_STORE | {"content-type": metrics_type})
-
-    routes = [Route("/health", health), Route("/ready", ready)]
-    if metrics is not None:
-        routes.append(Route("/metrics", render_metrics))
-    application = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _server_error})
-    application.router.redirect_slashes = False
-    return application
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    """Answers an unknown path or method with JSON. The answer doesn't repeat the path."""
-    assert isinstance(error, HTTPException)
-    text = {404: "not found", 405: "method not allowed"}.get(error.status_code, "refused")
-    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
-
-
-async def _server_error(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "internal"}, 500)

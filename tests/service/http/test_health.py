@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from germane.errors import InvalidInput
-from germane.service.http import HttpServer, app
+from germane.service.http.health import app
+from germane.service.http.server import HttpServer
 from germane.settings.values import Address
 from support.http_requests import LOOPBACK, asked
 

@@ -1,0 +1,1 @@
+"""HTTP: the server of the HTTP port and what it serves."""
