@@ -20,7 +20,7 @@ from germane.grpc.server.port import LoopBridge
 from germane.kinds.keys.value import Grant
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
-from support.listening import SCOPE, Wire, asked, calling, ibex_asked, listening, opened, raw, refused
+from support.listening import SCOPE, Wire, asked, calling, ibex_asked, listening, opened, patient, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 
