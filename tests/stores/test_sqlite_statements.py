@@ -105,7 +105,12 @@ async def test_the_gate_asks_a_kind_only_for_ids_that_may_be_its_own(tmp_path: P
 
     def noting(self: SqliteReading, connection: apsw.Connection) -> None:
         made(self, connection)
-        connection.exec_trace = lambda cursor, sql, bound: seen.append(sql) is None
+
+        def traced(cursor: object, sql: str, bound: object) -> bool:
+            seen.append(sql)
+            return True
+
+        connection.exec_trace = traced
 
     monkeypatch.setattr(SqliteReading, "__init__", noting)
     async with Germane.open(tmp_path / "g.db", warm=False) as germane:
