@@ -104,12 +104,13 @@ async def test_the_gate_asks_a_kind_only_for_ids_that_may_be_its_own(tmp_path: P
     made = SqliteReading.__init__
 
     def noting(self: SqliteReading, connection: apsw.Connection) -> None:
-        def note(cursor: Any, sql: str, bound: Any) -> bool:
+        made(self, connection)
+
+        def traced(cursor: object, sql: str, bound: object) -> bool:
             seen.append(sql)
             return True
 
-        made(self, connection)
-        connection.exec_trace = note
+        connection.exec_trace = traced
 
     monkeypatch.setattr(SqliteReading, "__init__", noting)
     async with Germane.open(tmp_path / "g.db", warm=False) as germane:

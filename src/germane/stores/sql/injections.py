@@ -146,7 +146,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
             transaction.erase(partition.id)
 
 
-INJECTIONS = SqlKind(
+INJECTION_KIND = SqlKind(
     tables=(KindTable("injections", cleared=True),),
     forget=_forget,
     remains={"injected texts": (of_ids("injected_items", "item"),)},

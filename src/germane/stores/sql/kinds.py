@@ -8,20 +8,30 @@ from __future__ import annotations
 
 from typing import get_args
 
-from germane.stores.sql.archive.history_kind import HISTORY
-from germane.stores.sql.blocks.block_kind import BLOCKS
-from germane.stores.sql.events.event_kind import EVENTS
-from germane.stores.sql.graph.graph_kind import GRAPH
-from germane.stores.sql.injections import INJECTIONS
+from germane.stores.sql.archive.history_kind import HISTORY_KIND
+from germane.stores.sql.blocks.block_kind import BLOCK_KIND
+from germane.stores.sql.events.event_kind import EVENT_KIND
+from germane.stores.sql.graph.graph_kind import GRAPH_KIND
+from germane.stores.sql.injections import INJECTION_KIND
 from germane.stores.sql.kind import SqlKind
-from germane.stores.sql.memories.conflicts import DIRECTIVES
-from germane.stores.sql.memories.memory_kind import MEMORIES
-from germane.stores.sql.profile import PROFILE
+from germane.stores.sql.memories.conflicts import DIRECTIVE_KIND
+from germane.stores.sql.memories.memory_kind import MEMORY_KIND
+from germane.stores.sql.profile import PROFILE_KIND
 from germane.stores.sql.statements import Row, from_sql, moment
-from germane.stores.sql.tasks.task_kind import TASKS
+from germane.stores.sql.tasks.task_kind import TASK_KIND
 from germane.types.inventory import StoredKind, Tombstone, TombstoneKind
 
-KINDS: tuple[SqlKind, ...] = (DIRECTIVES, MEMORIES, BLOCKS, EVENTS, GRAPH, TASKS, HISTORY, PROFILE, INJECTIONS)
+KINDS: tuple[SqlKind, ...] = (
+    DIRECTIVE_KIND,
+    MEMORY_KIND,
+    BLOCK_KIND,
+    EVENT_KIND,
+    GRAPH_KIND,
+    TASK_KIND,
+    HISTORY_KIND,
+    PROFILE_KIND,
+    INJECTION_KIND,
+)
 TABLES = tuple(table for kind in KINDS for table in kind.tables)
 WITH_IDS: dict[str, StoredKind] = {table.name: table.what for table in TABLES if table.what is not None}
 """What a row with an id is, by its table."""

@@ -202,7 +202,7 @@ def _shown(asked: GateQuestion, names: Sequence[str]) -> Mapping[str, int]:
     return {name: clause_hash(hashes[id], start, end) for name, (id, start, end) in named.items() if id in hashes}
 
 
-PROFILE = SqlKind(
+PROFILE_KIND = SqlKind(
     tables=(KindTable("profile_marks", cleared=True, exported="profile_marks", changed="at"),),
     dump=_dump,
     count=_count,

@@ -191,7 +191,7 @@ def _sound(connection: Connection, seen: SeenBlock, *, rebuild: bool = False) ->
     return same and content_hash_of(block.text) == block.content_hash
 
 
-BLOCKS = SqlKind(
+BLOCK_KIND = SqlKind(
     tables=(
         KindTable("blocks", "block", keeps="owner", exported="blocks", changed="updated_at"),
         KindTable("archival_entries", "entry", buried=False, keeps="owner", exported="entries", changed="created_at"),

@@ -148,7 +148,7 @@ def _unchanged(event: Event) -> bool | None:
     return None if redacted_once else False
 
 
-EVENTS = SqlKind(
+EVENT_KIND = SqlKind(
     tables=(
         KindTable("events", "message"),
         KindTable("sessions", keeps="owner", cleared=True, exported="sessions", changed="last_at"),

@@ -166,7 +166,7 @@ _GONE = " OR ".join(
     f"(x.domain = '{domain}' AND NOT EXISTS (SELECT 1 FROM {table} WHERE key = x.thing))" for domain, table in _DOMAINS.items()
 )
 
-GRAPH = SqlKind(
+GRAPH_KIND = SqlKind(
     tables=(
         KindTable("entities", "entity", keeps="owner", exported="entities", changed="updated_at"),
         # A relation keeps nothing of its partition: it stands between two entities of the same partition, which do.

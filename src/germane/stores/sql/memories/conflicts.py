@@ -220,6 +220,6 @@ def _dump(connection: Connection, partition: int, _: Owner) -> Iterator[Thing]:
         yield StoredDirective(from_sql(text), id)
 
 
-DIRECTIVES = SqlKind(
+DIRECTIVE_KIND = SqlKind(
     tables=(KindTable("directives", "directive", keeps="owner", cleared=True, exported="directives"),), dump=_dump
 )

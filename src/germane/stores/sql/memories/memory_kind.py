@@ -190,7 +190,7 @@ def _check(connection: Connection, row: tuple[Any, ...], looked_up: bool) -> tup
     return same, terms_of(connection, "units_memories", row[0]) == [analyse_text("\n".join((memory.text, *memory.tags))).terms]
 
 
-MEMORIES = SqlKind(
+MEMORY_KIND = SqlKind(
     tables=(KindTable("memories", "memory", keeps="owner", exported="memories", changed="updated_at"),),
     dump=_dump,
     contents={

@@ -137,7 +137,7 @@ def _shown(asked: GateQuestion, names: Sequence[str]) -> Mapping[str, int]:
     return {name: task_hash(name) for name, (id, version) in named.items() if 0 < version <= versions.get(id, 0)}
 
 
-TASKS = SqlKind(
+TASK_KIND = SqlKind(
     tables=(
         KindTable("tasks", "task", keeps="owner", cleared=True, exported="tasks", changed="updated_at"),
         KindTable("task_branches", cleared=True),
