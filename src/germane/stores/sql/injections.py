@@ -65,7 +65,7 @@ _HEAD_COLUMNS = (
     Column("prefix"),
 )
 HEADS = Table("injections", InjectionHead, (RowKey(), *_HEAD_COLUMNS))
-RECORDS = Table(
+INJECTIONS = Table(
     "injections",
     Injection,
     (
@@ -79,8 +79,8 @@ RECORDS = Table(
     ),
 )
 _HEADS = f"SELECT {HEADS.selected()} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
-_READ = f"SELECT {RECORDS.selected()} FROM injections WHERE key IN {LISTED} ORDER BY key"
-_PUT = f"{RECORDS.upsert('partition, session, turn, occurrence')} WHERE withdrawn <> '' OR ? RETURNING key"
+_READ = f"SELECT {INJECTIONS.selected()} FROM injections WHERE key IN {LISTED} ORDER BY key"
+_PUT = f"{INJECTIONS.upsert('partition, session, turn, occurrence')} WHERE withdrawn <> '' OR ? RETURNING key"
 _SURPLUS = (
     "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
     " sum(octet_length(text)) OVER latest AS size FROM injections WHERE partition = ? AND session = ?"
@@ -103,14 +103,14 @@ def session_records(
         heads.append(HEADS.value(row))
     wanted = wanting(heads)
     chosen = [place for place, head in zip(places, heads, strict=True) if head.key in wanted.keys] if wanted.keys else []
-    records = tuple(map(RECORDS.value, rows(connection, _READ, (to_json(chosen),)))) if chosen else ()
+    records = tuple(map(INJECTIONS.value, rows(connection, _READ, (to_json(chosen),)))) if chosen else ()
     return tuple(heads), records, wanted
 
 
 def put_injection(connection: Connection, partition: int, change: PutInjection) -> None:
     """Writes the record, see `PutInjection`. Removes the session's surplus records and the partition's old ones."""
     record = change.injection
-    cells = RECORDS.cells(record, None, partition, to_sql(change.session))
+    cells = INJECTIONS.cells(record, None, partition, to_sql(change.session))
     written = first(connection, _PUT, (*cells, change.replaces))
     if written is None:
         return
