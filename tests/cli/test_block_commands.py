@@ -220,7 +220,7 @@ def test_without_an_editor_or_a_person_it_is_said_what_to_do(run: Run, monkeypat
     run("create", "plan", "one")
     assert "set EDITOR" in run("edit", "plan", expect=2)
     monkeypatch.setenv("EDITOR", "true")
-    assert "nobody is there" in run("edit", "plan", expect=2)
+    assert "stdin isn't a terminal" in run("edit", "plan", expect=2)
     run("create", "tasks", "--schema", "list")
     assert "an editor is for plain text" in run("edit", "tasks", expect=2)
 

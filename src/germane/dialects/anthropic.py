@@ -309,7 +309,7 @@ def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def behind_the_user(turns: Iterable[OutgoingMessage]) -> list[OutgoingMessage]:
-    """Returns the turns with each run of system messages as one, behind the user's turns that follow it."""
+    """Merges each run of system messages into one, and moves it behind the user's turns that follow."""
     out: list[OutgoingMessage] = []
     waiting: list[OutgoingMessage] = []
     for turn in turns:

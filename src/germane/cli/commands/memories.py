@@ -283,5 +283,5 @@ async def _full_id(agent: Agent, id: str) -> str:
 
 def _confirmed(counts: str, options: GlobalOptions) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InvalidInput(f"forget asks first and nobody is there to answer: pass --yes to forget {counts}")
+        raise InvalidInput(f"forget asks first, and stdin isn't a terminal: pass --yes to forget {counts}")
     return typer.confirm(f"Forget {counts} in {options.place} for good?", err=True)
