@@ -19,7 +19,7 @@ from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.pairing import close_orphans, join_calls, pair_calls
 from germane.errors import InvalidInput, Phrase, UnknownName, quoted
-from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, system_text
+from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, leading_system, system_text
 
 DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())
 
@@ -314,8 +314,8 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     """Returns an upper bound of the tokens that writing adds to what `measure` counts for these messages. It is 0 for a
     conversation of texts only that begins with the user."""
     if all(type(part) is Text for message in messages for part in message.parts):
-        first = next((message for message in messages if message.role != "system"), None)
-        return 0 if first is not None and _is_user_turn(first) else profile.per_message + count(START)
+        first = leading_system(messages)
+        return 0 if first < len(messages) and _is_user_turn(messages[first]) else profile.per_message + count(START)
     count = _cached(count)
     total = 0
     for message in messages:
