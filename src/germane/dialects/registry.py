@@ -13,12 +13,13 @@ from germane.catalog.request_tokens import PER_CALL
 from germane.dialects.anthropic import Anthropic
 from germane.dialects.anthropic_check import BREAKPOINTS, ID, breakpoints
 from germane.dialects.dialect import Dialect, OutgoingMessage
-from germane.dialects.fields import START, call_as_text, image_note, mapping, result_as_text, sendable, tool_name, type_name
+from germane.dialects.fields import START, call_as_text, image_note, mapping, result_as_text, tool_name, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.pairing import close_orphans, join_calls, pair_calls
 from germane.errors import InvalidInput, Phrase, UnknownName, quoted
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, leading_system, system_text
 
 DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())
@@ -147,7 +148,7 @@ def body_of(
 ) -> RequestBody:
     """Returns the request. `system` are the system parts, of which the first is the stable one; empty ones are left out. `wire`
     is the conversation in the provider's shape, with a system text of its own, which comes last."""
-    parts = [sendable(part) for part in system if part.strip()]
+    parts = [valid_unicode(part) for part in system if part.strip()]
     given = [dict(tool) for tool in tools]
     match provider:
         case "anthropic":
