@@ -13,7 +13,7 @@ from germane.kinds.events.prepared import prepared_event
 from germane.kinds.events.value import FIRST_TYPED, Event, NewEvent, typed_hash
 from germane.kinds.events.wording import action_of, failed, path_of, succeeded, wording
 from germane.kinds.messages.plans import Origin
-from germane.kinds.messages.prepared import clean
+from germane.text.normal import valid_unicode
 from germane.types.scope import Scope
 
 __all__ = ["EVENT_READERS"]
@@ -48,7 +48,7 @@ EVENT_READERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "extraction.archetypes.registry error": lambda text: _extracted(text, "error"),
         "extraction.archetypes.registry test": lambda text: _extracted(text, "test"),
         "kinds.events.prepared.prepared_event": lambda text: prepared_event(
-            NewEvent(type="note", content={"a": text, "password": text}, outcome=clean(text[:200])), _ORIGIN, now=_NOW
+            NewEvent(type="note", content={"a": text, "password": text}, outcome=valid_unicode(text[:200])), _ORIGIN, now=_NOW
         ),
         "kinds.events.value.typed_hash": lambda text: typed_hash(text, text, text),
         "kinds.events.wording.failed": failed,

@@ -29,7 +29,7 @@ from germane.catalog.media_tokens import split_payloads, written_json
 from germane.catalog.profiles import Catalog, Prices, Profile
 from germane.catalog.request_tokens import Ceiling, message_tokens
 from germane.cli.screen import plain, printable_json
-from germane.dialects.fields import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
+from germane.dialects.fields import call_as_text, image_note, json_object, json_text, result_as_text, tool_name
 from germane.dialects.gemini import either
 from germane.dialects.media import data_url, image_size
 from germane.dialects.openai_content import known_item
@@ -49,7 +49,6 @@ from germane.kinds.memories import fields
 from germane.kinds.memories.conflicts import Statement, contrast
 from germane.kinds.memories.fields import compose
 from germane.kinds.messages.prepared import PreparedMessage, screened_message, slim
-from germane.kinds.messages.prepared import clean as whole
 from germane.models.embedders.distilled import Distilled
 from germane.models.embedders.static import Static
 from germane.models.embedders.tables import StaticWordVectors
@@ -93,6 +92,7 @@ from germane.text.normal import (
     is_plain,
     normalised,
     unpiled,
+    valid_unicode,
     visible,
     wide,
 )
@@ -282,6 +282,7 @@ _FORMAT: dict[str, Reader] = {
     "stages.write.escape.grapheme_floor": lambda text: [grapheme_floor(text, len(text) // at) for at in (1, 2, 3)],
     "stages.write.escape.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
     "text.normal.is_plain": is_plain,
+    "text.normal.valid_unicode": valid_unicode,
     "text.normal.visible": visible,
     "stages.write.formats.Digest.line": lambda text: Digest(_NONCE, UTC).line(_candidate(text), text),
     "stages.write.formats.Digest.stable": lambda text: Digest(_NONCE, UTC).stable(text, True),
@@ -309,7 +310,7 @@ _TEXT: dict[str, Reader] = {
     "text.terms.stem_set": stem_set,
     "text.terms.query_terms": query_terms,
     "text.terms.term_hash": term_hash.__wrapped__,
-    "text.terms.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates
+    "text.terms.stem": lambda text: stem(valid_unicode(text), "german"),  # words hold no surrogates
     "text.language.detect": detect,
     "text.language.of_script": of_script,
     "text.normal.in_lower_case": in_lower_case,
@@ -416,7 +417,6 @@ _OTHERS: dict[str, Reader] = {
         system_prompt([text, {"text": text}], "gemini"),
     ),
     "dialects.registry.shaping": lambda text: shaping([_parts(text)], Profile(name="m", provider="openai"), len),
-    "dialects.fields.sendable": sendable,
     "dialects.fields.tool_name": tool_name,
     "dialects.fields.json_object": lambda text: (json_object(text), json_object(f'{{"a": {text}}}'), json_object(f'"{text}"')),
     "dialects.fields.json_text": json_text,
@@ -429,7 +429,6 @@ _OTHERS: dict[str, Reader] = {
     "kinds.messages.prepared.screened_message": lambda text: screened_message(
         cast("PreparedMessage", PreparedMessage.of(Message.of("user", f"x{text}"), {"content": [text]}, "UTC")), "redact"
     ),
-    "kinds.messages.prepared.clean": whole,
     "kinds.messages.prepared.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "kinds.messages.prepared.PreparedMessage.of": lambda text: PreparedMessage.of(
         Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"

@@ -25,7 +25,7 @@ SECRET = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 
 def talk(turns: int, *, secret: str = "") -> list[dict[str, Any]]:
-    """A conversation with tool calls, of about 120 tokens a turn."""
+    """A conversation with tool calls, of about 120 tokens per turn."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You are a careful engineer."}]
     for number in range(turns):
         call = {"id": f"c{number}", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a.py"}'}}

@@ -215,6 +215,18 @@ def test_forgetting_asks_first(run: Run) -> None:
     assert "nothing to forget" in run("forget", "--tag", "drinks", "--yes")
 
 
+def test_forgetting_counts_things_of_every_kind(run: Run) -> None:
+    """The question, the dry run and the JSON say of tasks and entities as of memories what goes."""
+    run("remember", "Likes tea")
+    run("task", "push", "Plan the tour", "--session", "s1")
+    run("entity", "add", "person", "Anna Berg")
+    counted = "1 memories, 1 entities, relations and patterns, 1 tasks"
+    assert f"pass --yes to forget {counted}" in " ".join(run("forget", "--everything", expect=2).split())
+    assert f"would forget {counted}" in run("forget", "--everything", "--dry-run")
+    would = parsed(run("forget", "--everything", "--dry-run", "--json"))
+    assert (len(would["graph_ids"]), len(would["task_ids"]), would["block_ids"]) == (1, 1, [])
+
+
 @pytest.mark.requirement("MEM-3")
 def test_forgetting_says_what_it_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As text and as JSON; doctor and the same command again show whether the erasure is finished."""
@@ -223,7 +235,7 @@ def test_forgetting_says_what_it_waits_for(run: Run, monkeypatch: pytest.MonkeyP
     with closing(apsw.Connection("germane.db")) as reader:
         reader.execute("BEGIN; SELECT count(*) FROM memories")
         said = " ".join(run("forget", "--tag", "drinks", "--yes").split())
-        assert said.startswith("forgot 1 memories and 0 messages some of it is still left in the file")
+        assert said.startswith("forgot 1 memories some of it is still left in the file")
         assert "waits for a reader that holds an older snapshot" in said
         assert parsed(run("forget", "--tag", "drinks", "--yes", "--json"))["scrubbed"] is False
         run("doctor", expect=1)

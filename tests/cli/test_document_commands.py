@@ -67,7 +67,7 @@ def test_a_document_is_named_by_its_title(run: Run, tmp_path: Path) -> None:
     said = run("documents", "notes.txt", expect=2)
     assert "2 documents have the title 'notes.txt'" in said
     assert "papers/notes.txt" in said
-    assert "forgot 0 memories and 2 messages" in run("forget", "--document", "guide.md", "--yes")
+    assert "forgot 2 messages" in run("forget", "--document", "guide.md", "--yes")
     assert "no document" in run("documents", "guide.md", expect=1)
 
 
@@ -99,7 +99,7 @@ def test_documents_of_one_user_and_of_all(run: Run) -> None:
     assert "notes.txt" not in run("documents", "--user", "bob")
     assert "guide.md" in run("documents", "--user", "bob")
     assert "belongs to all users" in run("forget", "--document", "papers/guide.md", "--user", "bob", "--yes", expect=2)
-    assert run("forget", "--document", "papers/guide.md", "--yes") == "forgot 0 memories and 2 messages\n"
+    assert run("forget", "--document", "papers/guide.md", "--yes") == "forgot 2 messages\n"
     assert "no document" in run("forget", "--document", "papers/notes.txt", "--user", "bob", "--yes", expect=1)
     assert "exclude each other" in run("forget", "--document", "x", "--session", "y", "--yes", expect=2)
 

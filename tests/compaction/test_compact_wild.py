@@ -13,10 +13,10 @@ from germane.catalog.profiles import Catalog
 from germane.catalog.request_tokens import message_tokens
 from germane.compaction.plan import Compaction
 from germane.compaction.strategy import CompactionStrategy, Importance, Summarise, TimeDecay, Truncate
-from germane.dialects.fields import sendable
 from germane.dialects.registry import dialect, parse, parse_all
 from germane.integrations import MemoryArchive, compact
 from germane.integrations.compactor import tokenizer
+from germane.text.normal import valid_unicode
 from germane.types.message import Message, Wire, is_human, system_text
 from support.examples import examples
 from support.wild_conversations import conversations, dicts
@@ -54,11 +54,11 @@ def check(compaction: Compaction, given: list[Any], model: str) -> None:
     assert tokens == compaction.tokens
     assert tokens <= compaction.max_tokens or not compaction.fits
     assert compaction.fits or compaction.trace.reasons
-    written = sendable("\n".join(parse(raw, compaction.provider).content for raw in compaction.messages))
+    written = valid_unicode("\n".join(parse(raw, compaction.provider).content for raw in compaction.messages))
     messages = parse_all(given, compaction.provider)
     human = [message for message in messages if is_human(message)]
     for part in human[-1].text.split("\n") if human else ():
-        assert sendable(part.strip()) in written
+        assert valid_unicode(part.strip()) in written
 
 
 @pytest.mark.parametrize("provider", MODELS)

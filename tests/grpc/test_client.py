@@ -404,7 +404,7 @@ def test_a_client_that_cant_be_made_says_why(given: dict[str, Any]) -> None:
 
 
 async def test_calls_are_for_whom_the_client_or_the_call_says() -> None:
-    """A call's own word goes first."""
+    """A call's own word goes first. `within` keeps what isn't given, and `user=None` takes the user away."""
     seen: list[context_pb2.AssembleContextRequest] = []
 
     def answer(request: Any, context: Any) -> Response:
@@ -416,5 +416,8 @@ async def test_calls_are_for_whom_the_client_or_the_call_says() -> None:
             await client.assemble(ASKED, model="gpt-4o")
             await client.assemble(ASKED, model="gpt-4o", user="v", agent="b", session="s", max_tokens=0)
             await client.within(user="w").assemble(ASKED, model="gpt-4o")
+            await client.within(agent="c").assemble(ASKED, model="gpt-4o")
+            await client.within(user=None).assemble(ASKED, model="gpt-4o")
     told = [(one.org_id, one.agent_id, one.user_id, one.session_id, one.available_tokens) for one in seen]
-    assert told == [("acme", "a", "u", "", 0), ("acme", "b", "v", "s", 1), ("acme", "a", "w", "", 0)]
+    assert told[:2] == [("acme", "a", "u", "", 0), ("acme", "b", "v", "s", 1)]
+    assert told[2:] == [("acme", "a", "w", "", 0), ("acme", "c", "u", "", 0), ("acme", "a", "", "", 0)]

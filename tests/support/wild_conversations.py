@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from germane.dialects.fields import sendable
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["PNG", "call_ids", "conversations", "dicts", "said", "strings"]
@@ -138,7 +138,7 @@ def strings(value: object) -> Iterator[str]:
 def said(message: Message) -> list[str]:
     """The parts of a message that must reach every provider: its texts and tool results that aren't blank."""
     texts = [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
-    return [sendable(text).strip() for text in texts if text.strip()]
+    return [valid_unicode(text).strip() for text in texts if text.strip()]
 
 
 def call_ids(raw: dict[str, Any]) -> list[str]:

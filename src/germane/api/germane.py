@@ -52,7 +52,8 @@ _SETTLING_SECONDS = 5.0
 
 
 class Germane:
-    """Opened with `async with Germane.open(path) as germane:`, or with `await`. One a process is enough: agents share it."""
+    """Opened with `async with Germane.open(path) as germane:`, or with `await`. One per process is enough: all agents
+    share it."""
 
     _path: str | Path
     _clock: Clock
@@ -100,13 +101,13 @@ class Germane:
         an `LLM`, or a coroutine function from a prompt to a text (default: the settings', which is none). `relevance` is a file
         of coefficients that `germane eval fit` wrote, or the model itself. All of them override the settings. `sources`
         registers sources by the names that strategies use. `freeze` excludes the objects that are alive after opening from the
-        garbage collector's walks (`gc.freeze`, once a process), which take tens of milliseconds in the middle of an answer, and
-        makes walks over new objects rarer (`gc.set_threshold`). `warm=False` opens sooner, for programs that store and search
-        only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings' policy on secrets in
-        what is stored: `redact` (default), `tag`, `refuse` or `off`. `archetype` is one whose extractors read what is recorded:
-        `coding`, `support`, `research`, one of the settings', or an `Archetype` (default: the settings', which is none).
-        `entities` says whether messages are searched for the entities that they mention (default: the settings', which is no;
-        with an archetype they are).
+        garbage collector's walks (`gc.freeze`, once per process), which take tens of milliseconds in the middle of an answer,
+        and makes walks over new objects rarer (`gc.set_threshold`). `warm=False` opens sooner, for programs that store and
+        search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings' policy on
+        secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`. `archetype` is one whose extractors read what
+        is recorded: `coding`, `support`, `research`, one of the settings', or an `Archetype` (default: the settings', which is
+        none). `entities` says whether messages are searched for the entities that they mention (default: the settings', which
+        is no; with an archetype they are).
 
         Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
         germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,

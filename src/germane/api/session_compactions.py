@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from germane.api.workers.threads import OrgTurns
 from germane.kinds.archive.reads import HandlesForgotten, HandlesKept
 from germane.types.caches import LruCache
+from germane.types.message import leading_system
 
 if TYPE_CHECKING:
     from germane.api.stored_compaction import SessionSummaries
@@ -206,9 +207,9 @@ async def _without_forgotten(
     kept it, and nothing of it goes into another summary. Where the store can't tell in time, the conversation as it is."""
     from germane.compaction.placeholders import held_summary, without_summary
 
-    at = next((place for place, message in enumerate(messages) if message.role != "system"), None)
-    held = None if at is None else held_summary(messages[at])
-    if at is None or held is None or not held.handle:
+    at = leading_system(messages)
+    held = held_summary(messages[at]) if at < len(messages) else None
+    if held is None or not held.handle:
         return raws, messages
     try:
         async with asyncio.timeout(None if patience is None else patience * _READING_SHARE):

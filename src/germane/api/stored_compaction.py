@@ -255,7 +255,7 @@ class SessionSummaries:
             self._worker.want(plan.span, self._owner, _Recipient(self, fingerprint))
 
     async def used_up(self) -> str:
-        """Returns why nothing may be asked now, "" where something may."""
+        """Returns the reason if today's token budget is used up or can't be read, else ""."""
         try:
             return await self._budget.used_up()
         except StoreError as error:

@@ -202,7 +202,7 @@ def unknown_model_warning(model: str, window: int) -> str:
 
 
 def log_unknown_model(model: str, window: int) -> None:
-    """Logs the warning to `germane.catalog`, once a process and model, for at most 64 models: names come from callers. Never
+    """Logs the warning to `germane.catalog`, once per process and model, for at most 64 models: names come from callers. Never
     raises, whatever the application's log handlers do."""
     if model not in _LOGGED and len(_LOGGED) < _MAX_LOGGED:
         _LOGGED.add(model)

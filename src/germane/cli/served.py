@@ -135,9 +135,7 @@ class ServedStore:
 
     def agent(self, agent: str, *, org: str, user: str | None = None, zone: str = "UTC") -> ServedAgent:
         """Returns the agent of another scope, over the same connection."""
-        other = self._client.within(org=org, agent=agent, zone=zone)
-        other.scope = replace(other.scope, user=user)  # `within` keeps the user where it gets None
-        return ServedAgent(other)
+        return ServedAgent(self._client.within(org=org, agent=agent, user=user, zone=zone))
 
     async def agents(self, org: str, *, limit: int = 50, cursor: str | None = None) -> AgentPage:
         return await self._client.within(org=org).agents(limit=limit, cursor=cursor)

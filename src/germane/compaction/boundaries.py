@@ -367,8 +367,8 @@ class Boundaries:
 
     def _late(self) -> list[tuple[int, int]]:
         """Links of calls and the results that came when the calls stood before the boundary, as far as both stand."""
-        late, stands = self.division.late, self.division.stands
-        late[:] = [(call, result) for call, result in late if stands(call) and stands(result)]
+        late, is_kept = self.division.late, self.division.is_kept
+        late[:] = [(call, result) for call, result in late if is_kept(call) and is_kept(result)]
         return late
 
     def _same_exchange(self, chunks: Sequence[Span]) -> Iterator[tuple[int, int]]:

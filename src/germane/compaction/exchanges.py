@@ -282,12 +282,12 @@ class Division:
     def _paired(self, result: ToolResult) -> _Call | None:
         while (number := self._waiting.answer(result)) is not None:
             call = self._calls[number]
-            if self.stands(call.index):
+            if self.is_kept(call.index):
                 return call
         return None
 
-    def stands(self, index: int) -> bool:
-        """Returns whether the message hasn't left."""
+    def is_kept(self, index: int) -> bool:
+        """Returns whether the message is still in the conversation."""
         return index >= self.floor or span_holding(self.kept, index) is not None
 
     def _merge(self, index: int) -> _Group:

@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from germane.compaction.reading.results import FACTS, MAX_FACTS, OutputFacts, read_facts
-from germane.text.injected import SUMMARY
+from germane.text.injected import HANDLE, SUMMARY
 from germane.text.templates import neutralise
 from germane.types.message import Message, Text
 
 _TAG = SUMMARY
 _TAGS = re.compile(r"[<＜﹤‹](?=[\s/\\]{0,8}+conversation[-_\s]{0,4}+summary)", re.IGNORECASE)
 _BEGINNING = re.compile(
-    rf'<{_TAG} messages="(?P<messages>\d{{1,9}}+)" kept="(?P<kept>\d{{1,9}}+)"(?: handle="(?P<handle>h[0-9a-f]{{12}})")?>\n'
+    rf'<{_TAG} messages="(?P<messages>\d{{1,9}}+)" kept="(?P<kept>\d{{1,9}}+)"(?: handle="(?P<handle>{HANDLE})")?>\n'
     r"(?P<head>[^\n]*+)\n"
 )
 _HEAD = (
@@ -29,7 +29,7 @@ _FORGOTTEN = "(What was said here was forgotten.)"
 _WHERE = " show_earlier returns the messages themselves for a handle."
 _LINE = re.compile(
     rf"\[Tool output left out: (?P<tokens>\d{{1,9}}+) tokens(?P<facts>{FACTS})"
-    r"(?:; show_earlier handle (?P<handle>h[0-9a-f]{12}))?\]"
+    rf"(?:; show_earlier handle (?P<handle>{HANDLE}))?\]"
 )
 MASK_LINE = "[Tool output left out: 9999999 tokens; show_earlier handle h0a1b2c3d4e5f]"
 """The longest line that stands for a tool's output without facts."""

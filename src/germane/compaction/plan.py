@@ -41,8 +41,8 @@ class CompactionTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedOutput:
-    """The result with the number `part` of the message `index`, of so many tokens, is masked and goes under `handle`. `facts`
-    are what the line in its place says of it."""
+    """A masked tool result: number `part` of message `index`, `tokens` long, archived as `handle`. `facts` are what the line in
+    its place says of it."""
 
     index: int
     part: int

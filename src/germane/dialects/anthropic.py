@@ -33,7 +33,6 @@ from germane.dialects.fields import (
     only_keys,
     read_envelope,
     read_role,
-    sendable,
     tool_name,
     type_name,
 )
@@ -41,6 +40,7 @@ from germane.dialects.media import attachment, data_url, image_size
 from germane.dialects.opaque import as_result, opaque, prefix_bound
 from germane.dialects.pairing import ProviderMessage, close_orphans, join_behind_calls, merge_by_role, pair_calls
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
 ROLES: Mapping[str, Role] = MappingProxyType({"user": "user", "assistant": "assistant", "system": "system"})
@@ -207,7 +207,7 @@ def _write_message(turn: OutgoingMessage, cache_mark: bool) -> ProviderMessage:
     if turn.late:
         first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
         mark = {"cache_control": {"type": "ephemeral"}} if turn.late_pinned and cache_mark else {}
-        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late), **mark}, *blocks[first:]]
+        blocks = [*blocks[:first], {"type": "text", "text": valid_unicode(turn.late), **mark}, *blocks[first:]]
     return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 
@@ -246,14 +246,14 @@ def _is_last(part: Part) -> bool:
 def _write_part(part: Part, role: str) -> dict[str, Any] | None:
     match part:
         case Text(text):
-            return None if blank(text) else {"type": "text", "text": sendable(text)}
+            return None if blank(text) else {"type": "text", "text": valid_unicode(text)}
         case ToolCall():
             return {"type": "tool_use", "id": part.id, "name": tool_name(part.name), "input": json_object(part.arguments)}
         case ToolResult():
             error = {"is_error": True} if part.error else {}
-            return {"type": "tool_result", "tool_use_id": part.call_id, "content": sendable(part.text), **error}
+            return {"type": "tool_result", "tool_use_id": part.call_id, "content": valid_unicode(part.text), **error}
         case Image():
-            return (_write_image(part) if role == "user" else None) or {"type": "text", "text": sendable(image_note(part))}
+            return (_write_image(part) if role == "user" else None) or {"type": "text", "text": valid_unicode(image_note(part))}
         case Opaque(kind=kind, raw=raw) if kind.startswith("anthropic:"):
             if role == "user" and misplaced(raw.get("type"), role):
                 return None
@@ -268,7 +268,7 @@ def _write_image(image: Image) -> dict[str, Any] | None:
     if image.url and (inline := data_url(image.url)) and inline[0] in _PICTURES and inline[1]:
         return {"type": "image", "source": {"type": "base64", "media_type": inline[0], "data": inline[1]}}
     if image.url and image.url.startswith("https://"):
-        return {"type": "image", "source": {"type": "url", "url": sendable(image.url)}}
+        return {"type": "image", "source": {"type": "url", "url": valid_unicode(image.url)}}
     return None
 
 
@@ -282,8 +282,8 @@ def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
             if held.data
             else {"type": "url", "url": held.url}
         )
-        return {"type": "document", "source": source, **({"title": sendable(held.name)} if held.name else {})}
-    return {"type": "text", "text": sendable(held.note)}
+        return {"type": "document", "source": source, **({"title": valid_unicode(held.name)} if held.name else {})}
+    return {"type": "text", "text": valid_unicode(held.note)}
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def behind_the_user(turns: Iterable[OutgoingMessage]) -> list[OutgoingMessage]:
-    """Returns the turns with each run of system messages as one, behind the user's turns that follow it."""
+    """Merges each run of system messages into one, and moves it behind the user's turns that follow."""
     out: list[OutgoingMessage] = []
     waiting: list[OutgoingMessage] = []
     for turn in turns:
@@ -356,7 +356,7 @@ def write_system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | li
         elif not blank(text := close_orphans(turn).message.text):
             mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and cache_mark and not turn.changing else {}
             listed = listed or bool(mark)
-            block = {"type": "text", "text": sendable(text), **mark}
+            block = {"type": "text", "text": valid_unicode(text), **mark}
             if turn.changing or turn.pinned:
                 last = [block]
             else:
@@ -380,7 +380,7 @@ def _joined(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     blocks: list[Any] = []
     for turn in full:
         content = (turn.native or {}).get("content")
-        text = {"type": "text", "text": sendable(close_orphans(turn).message.text)}
+        text = {"type": "text", "text": valid_unicode(close_orphans(turn).message.text)}
         blocks += content if isinstance(content, list | tuple) else [text]
     native: Mapping[str, Any] = {"role": "system", "content": blocks}
     return [replace(full[0], native=native)]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from germane.dialects.dialect import Fault
-from germane.dialects.fields import call_as_text, json_text, mapping, result_as_text, sendable
+from germane.dialects.fields import call_as_text, json_text, mapping, result_as_text
+from germane.text.normal import valid_unicode
 from germane.types.message import ToolCall, ToolResult, Wire
 
 BREAKPOINTS = 4
@@ -251,7 +252,7 @@ def _closed(block: Any) -> dict[str, Any]:
     else:
         name = str(fields.get("type")).removesuffix("_tool_result")
         text = result_as_text(ToolResult(call_id="", name=name, text="\n".join(_words(fields.get("content")))))
-    return {"type": "text", "text": sendable(text)}
+    return {"type": "text", "text": valid_unicode(text)}
 
 
 def _words(content: object) -> list[str]:

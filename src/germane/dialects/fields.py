@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, ToolCall, ToolResult
 from germane.types.nested_data import dump
 
@@ -111,17 +112,7 @@ def _moment(value: object) -> datetime:
 START = "[Conversation start]"
 """The user's message in front of a conversation that would begin with the model's."""
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-
-
-def sendable(text: str) -> str:
-    """Returns `text` with each lone surrogate, which JSON can't carry, replaced by U+FFFD."""
-    try:
-        text.encode()  # ten times faster than searching for surrogates
-    except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
-    return text
 
 
 def call_as_text(call: ToolCall) -> str:
@@ -150,7 +141,7 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text or "{}", parse_constant=str)
     except (ValueError, RecursionError):
-        return {"arguments": sendable(text)}
+        return {"arguments": valid_unicode(text)}
     return value if isinstance(value, dict) else {"arguments": value}
 
 

@@ -24,7 +24,6 @@ from germane.dialects.fields import (
     only_keys,
     read_envelope,
     read_role,
-    sendable,
     tool_name,
     type_name,
     without_keys,
@@ -33,6 +32,7 @@ from germane.dialects.media import attachment, data_url, image_size
 from germane.dialects.opaque import opaque
 from germane.dialects.pairing import ProviderMessage, close_orphans, join_behind_calls, merge_by_role, pair_calls
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
 ROLES: Mapping[str, Role] = MappingProxyType(
@@ -196,7 +196,7 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     parts = _write_parts(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
         first = next((index for index, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
-        parts = [*parts[:first], {"text": sendable(turn.late)}, *parts[first:]]
+        parts = [*parts[:first], {"text": valid_unicode(turn.late)}, *parts[first:]]
     return ProviderMessage(role=role, parts=parts, answers=answers)
 
 
@@ -230,16 +230,16 @@ def _write_part(part: Part) -> dict[str, Any] | None:
             fit = {**call, "name": _name(part.name)}
             return dict(raw) if NAME.fullmatch(part.name) else {**raw, key: fit}
         case Text(text):
-            return {"text": sendable(text)} if text else None
+            return {"text": valid_unicode(text)} if text else None
         case ToolCall():
-            id = {"id": sendable(part.id)} if part.id else {}
+            id = {"id": valid_unicode(part.id)} if part.id else {}
             return {"functionCall": {**id, "name": _name(part.name), "args": json_object(part.arguments)}}
         case ToolResult():
-            id = {"id": sendable(part.call_id)} if part.call_id else {}
-            response = {"error" if part.error else "output": sendable(part.text)}
+            id = {"id": valid_unicode(part.call_id)} if part.call_id else {}
+            response = {"error" if part.error else "output": valid_unicode(part.text)}
             return {"functionResponse": {**id, "name": _name(part.name), "response": response}}
         case Image():
-            return _write_image(part) or {"text": sendable(image_note(part))}
+            return _write_image(part) or {"text": valid_unicode(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("gemini:"):
             return dict(part.raw) or None
         case Opaque():
@@ -259,7 +259,7 @@ def _write_image(image: Image) -> dict[str, Any] | None:
         return {"inlineData": {"mimeType": inline[0], "data": inline[1]}}
     if image.url and image.url.startswith(("https://", "http://", "gs://")):
         media = mimetypes.guess_type(image.url.partition("?")[0])[0] or "image/jpeg"
-        return {"fileData": {"mimeType": media, "fileUri": sendable(image.url)}}
+        return {"fileData": {"mimeType": media, "fileUri": valid_unicode(image.url)}}
     return None
 
 
@@ -270,8 +270,8 @@ def _write_attachment(part: Opaque) -> dict[str, Any] | None:
     if held.data:
         return {"inlineData": {"mimeType": held.media_type, "data": held.data}}
     if held.url:
-        return {"fileData": {"mimeType": held.media_type, "fileUri": sendable(held.url)}}
-    return {"text": sendable(held.note)}
+        return {"fileData": {"mimeType": held.media_type, "fileUri": valid_unicode(held.url)}}
+    return {"text": valid_unicode(held.note)}
 
 
 def _system_instruction(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | None:
@@ -283,7 +283,7 @@ def _system_instruction(turns: Sequence[OutgoingMessage]) -> str | list[dict[str
             listed = True
             pieces += turn.native["parts"]
         elif (text := close_orphans(turn).message.text).strip():
-            pieces.append({"text": sendable(text)})
+            pieces.append({"text": valid_unicode(text)})
     return pieces if listed else "\n\n".join(part["text"] for part in pieces) or None
 
 

@@ -19,7 +19,6 @@ from germane.dialects.fields import (
     mapping,
     read_envelope,
     read_role,
-    sendable,
     tool_name,
     type_name,
     without_keys,
@@ -29,6 +28,7 @@ from germane.dialects.opaque import as_result, opaque
 from germane.dialects.openai_content import has_part, joined_answers, read_content
 from germane.dialects.pairing import pair_calls
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
 ROLES: Mapping[str, Role] = MappingProxyType(
@@ -113,7 +113,7 @@ class OpenAIChat:
                 out.append(turn.native)
                 continue
             results = turn.message.tool_results
-            out += [{"role": "tool", "tool_call_id": each.call_id, "content": sendable(each.text)} for each in results]
+            out += [{"role": "tool", "tool_call_id": each.call_id, "content": valid_unicode(each.text)} for each in results]
             out += [_text(turn.late)] if turn.late else []
             if not results or len(results) < len(turn.message.parts):
                 out.append(_write_parts(turn.message))
@@ -184,7 +184,7 @@ def _call(value: object, index: int) -> ToolCall:
 
 def _text(text: str) -> dict[str, Any]:
     """What is remembered, in the user's role: the operator's is for the directive alone (INJECT-9)."""
-    return {"role": "user", "content": sendable(text)}
+    return {"role": "user", "content": valid_unicode(text)}
 
 
 def _write_parts(message: Message) -> dict[str, Any]:
@@ -205,12 +205,12 @@ def _write_parts(message: Message) -> dict[str, Any]:
 def _write_part(part: Part, role: str) -> dict[str, Any] | None:
     match part:
         case Text(text):
-            return {"type": "text", "text": sendable(text)}
+            return {"type": "text", "text": valid_unicode(text)}
         case Image(url=url) if url and role == "user" and (data_url(url) or url.startswith(("https://", "http://"))):
             detail = {"detail": part.detail} if part.detail in ("low", "high") else {}
-            return {"type": "image_url", "image_url": {"url": sendable(url), **detail}}
+            return {"type": "image_url", "image_url": {"url": valid_unicode(url), **detail}}
         case Image():
-            return {"type": "text", "text": sendable(image_note(part))}
+            return {"type": "text", "text": valid_unicode(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("openai:") and role == "user" and part.raw.get("type") in _OWN_PARTS:
             return dict(part.raw)
         case Opaque():
@@ -228,13 +228,13 @@ def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
     if held.data and format and role == "user":
         return {"type": "input_audio", "input_audio": {"data": held.data, "format": format}}
     if held.data and held.media_type == "application/pdf" and role == "user":
-        file = {"filename": sendable(held.name) or "document.pdf", "file_data": f"data:application/pdf;base64,{held.data}"}
+        file = {"filename": valid_unicode(held.name) or "document.pdf", "file_data": f"data:application/pdf;base64,{held.data}"}
         return {"type": "file", "file": file}
-    return {"type": "text", "text": sendable(held.note)}
+    return {"type": "text", "text": valid_unicode(held.note)}
 
 
 def _written_call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": tool_name(call.name), "arguments": sendable(call.arguments)}
+    function = {"name": tool_name(call.name), "arguments": valid_unicode(call.arguments)}
     return {"id": call.id, "type": "function", "function": function}
 
 

@@ -18,7 +18,6 @@ from germane.dialects.fields import (
     only_keys,
     read_envelope,
     read_role,
-    sendable,
     tool_name,
     without_keys,
 )
@@ -39,6 +38,7 @@ from germane.dialects.openai_content import (
 )
 from germane.dialects.responses_pairing import MAX_ID, continues, pair_items, windows
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Wire
 
 _ITEM_IDS = ("msg_", "fc_", "fco_", "ctc_", "ctco_")
@@ -109,10 +109,10 @@ class OpenAIResponses:
                 late.setdefault(place, []).append(item.late)
         out: list[Any] = []
         for index, item in enumerate(items):
-            out += ({"role": "user", "content": sendable(text)} for text in late.get(index, ()))
+            out += ({"role": "user", "content": valid_unicode(text)} for text in late.get(index, ()))
             written = item.native if item.native is not None else _write(item.message)
             out += [] if written is None else [written]
-        instructions = "\n\n".join(sendable(text) for text in texts if text.strip())
+        instructions = "\n\n".join(valid_unicode(text) for text in texts if text.strip())
         return Wire(messages=out or [{"role": "user", "content": START}], system=instructions or None)
 
     def faults(self, wire: Wire) -> tuple[Fault, ...]:
@@ -162,10 +162,10 @@ def _write(message: Message) -> dict[str, Any] | None:
     """Writes a message of one item, or one without tools; None where nothing is left of it."""
     match message.parts:
         case (ToolCall() as call,):
-            name, arguments = tool_name(call.name), sendable(call.arguments)
+            name, arguments = tool_name(call.name), valid_unicode(call.arguments)
             return {"type": "function_call", "call_id": call.id, "name": name, "arguments": arguments}
         case (ToolResult() as result, *_):
-            return {"type": "function_call_output", "call_id": result.call_id, "output": sendable(result.text)}
+            return {"type": "function_call_output", "call_id": result.call_id, "output": valid_unicode(result.text)}
         case (Opaque(kind=kind, raw=raw),) if kind.startswith(KIND):
             return dict(raw)
     parts = [part for each in message.parts if (part := _write_part(each, message.role)) is not None]
@@ -184,7 +184,7 @@ def _write_part(part: Part, role: str) -> dict[str, Any] | None:
             if raw.get("type") == "input_image" and (raw.get("file_id") or raw.get("image_url")):
                 return dict(raw)
             if url and (data_url(url) or url.startswith(("https://", "http://"))):
-                return {"type": "input_image", "image_url": sendable(url), "detail": _detail(part.detail)}
+                return {"type": "input_image", "image_url": valid_unicode(url), "detail": _detail(part.detail)}
             return _text(image_note(part), role)
         case Image():
             return _text(image_note(part), role)
@@ -203,16 +203,16 @@ def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
     if role == "user" and held.media_type == "application/pdf":
         if held.data:
             data = f"data:application/pdf;base64,{held.data}"
-            return {"type": "input_file", "filename": sendable(held.name) or "document.pdf", "file_data": data}
+            return {"type": "input_file", "filename": valid_unicode(held.name) or "document.pdf", "file_data": data}
         if held.url.startswith("https://"):
-            return {"type": "input_file", "file_url": sendable(held.url)}
+            return {"type": "input_file", "file_url": valid_unicode(held.url)}
         if part.kind == "openai:file" and (id := (mapping(part.raw.get("file")) or {}).get("file_id")):
             return {"type": "input_file", "file_id": id}
     return _text(held.note, role)
 
 
 def _text(text: str, role: str) -> dict[str, Any]:
-    return {"type": "output_text" if role == "assistant" else "input_text", "text": sendable(text)}
+    return {"type": "output_text" if role == "assistant" else "input_text", "text": valid_unicode(text)}
 
 
 def _detail(detail: str) -> str:

@@ -13,13 +13,14 @@ from germane.catalog.request_tokens import PER_CALL
 from germane.dialects.anthropic import Anthropic
 from germane.dialects.anthropic_check import BREAKPOINTS, ID, breakpoints
 from germane.dialects.dialect import Dialect, OutgoingMessage
-from germane.dialects.fields import START, call_as_text, image_note, mapping, result_as_text, sendable, tool_name, type_name
+from germane.dialects.fields import START, call_as_text, image_note, mapping, result_as_text, tool_name, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.pairing import close_orphans, join_calls, pair_calls
 from germane.errors import InvalidInput, Phrase, UnknownName, quoted
-from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, system_text
+from germane.text.normal import valid_unicode
+from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire, leading_system, system_text
 
 DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())
 
@@ -147,7 +148,7 @@ def body_of(
 ) -> RequestBody:
     """Returns the request. `system` are the system parts, of which the first is the stable one; empty ones are left out. `wire`
     is the conversation in the provider's shape, with a system text of its own, which comes last."""
-    parts = [sendable(part) for part in system if part.strip()]
+    parts = [valid_unicode(part) for part in system if part.strip()]
     given = [dict(tool) for tool in tools]
     match provider:
         case "anthropic":
@@ -314,8 +315,8 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     """Returns an upper bound of the tokens that writing adds to what `measure` counts for these messages. It is 0 for a
     conversation of texts only that begins with the user."""
     if all(type(part) is Text for message in messages for part in message.parts):
-        first = next((message for message in messages if message.role != "system"), None)
-        return 0 if first is not None and _is_user_turn(first) else profile.per_message + count(START)
+        first = leading_system(messages)
+        return 0 if first < len(messages) and _is_user_turn(messages[first]) else profile.per_message + count(START)
     count = _cached(count)
     total = 0
     for message in messages:

@@ -39,6 +39,7 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     for start, end in matched:
         call, result = items[start], items[end]
         id = call.message.tool_calls[0].id
+        # The API refuses ids that are too long or come twice: both halves of the pair get a new one.
         if not 0 < len(id) <= MAX_ID or id in used:
             id = next(fresh)
         used.add(id)
@@ -47,9 +48,11 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     groups: list[list[OutgoingMessage]] = []
     for index, item in enumerate(items):
         orphan = index not in kept and bool(item.message.tool_calls or item.message.tool_results)
+        # Its call may be in a stored response that only the server knows: the output stays as the caller gave it.
         if orphan and unseen and item.native is not None and item.message.tool_results:
             orphan = False
         item = close_orphans(item) if orphan else item
+        # What one message said in several parts was split to be paired, and is one item again.
         if index and sources[index] == sources[index - 1] and _is_said(groups[-1][-1]) and _is_said(item):
             groups[-1].append(item)
         else:
@@ -209,6 +212,7 @@ def _exploded(turn: OutgoingMessage) -> Iterator[OutgoingMessage]:
         elif isinstance(part, ToolCall):
             last.append(part)
         elif isinstance(part, Opaque) and part.kind.startswith(KIND):
+            # An item of the API's own stands where it stood: before what was said, or behind it with the calls.
             (first if not said and not first else last).append(part)
         else:
             said.append(part)

@@ -15,10 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects import anthropic_check, openai_chat
-from germane.dialects.fields import mapping, sendable, tool_name, type_name
+from germane.dialects.fields import mapping, tool_name, type_name
 from germane.dialects.gemini import NAME as GEMINI_NAME
 from germane.dialects.registry import dialect
 from germane.errors import InvalidInput
+from germane.text.normal import valid_unicode
 from germane.types.checks import check_size
 from germane.types.limits import TOOL_CHARACTERS, TOOLS
 from germane.types.message import Tool, ToolLoss
@@ -223,7 +224,7 @@ class _Writer:
         return WrittenTools(tools=[*functions, *self._tools], losses=tuple(self._losses), names=self._names)
 
     def _function(self, tool: Tool, name: str) -> dict[str, Any]:
-        described = {"description": sendable(tool.description)} if tool.description else {}
+        described = {"description": valid_unicode(tool.description)} if tool.description else {}
         if self._provider == "gemini":
             if tool.strict:
                 self._lose(tool, "strict", "gemini has no such field of a function: set the mode of its function calling")

@@ -105,7 +105,7 @@ async def running_task(
     request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
 ) -> RunningTask:
     """Reads the stack of the request's session, where the strategy plans the source `tasks` and the request doesn't refuse it.
-    Raises nothing but what ends the program: the source reports what failed."""
+    Raises only cancellation and interpreter exit: other errors are in the result, and the source `tasks` reports them."""
     planned = any(plan.name == "tasks" and plan.limit > 0 for plan in strategy.sources)
     session = request.scope.session
     if not planned or session is None or request.task is False:
@@ -132,7 +132,7 @@ _MAX_DELEGATION_SECONDS = 0.010
 async def held_to_delegation(request: Request, store: ScopedStore, deadline: Deadline, guard: Guard) -> Request:
     """Returns the request, in the session of a delegated agent without the sensitivities that its parent didn't allow. Where
     the store doesn't answer in time it stays as it is: the gate refuses what isn't allowed, and what could have stood in its
-    place is missing. Raises nothing but what ends the program."""
+    place is missing. Raises only cancellation and interpreter exit."""
     session = request.scope.session
     if session is None:
         return request

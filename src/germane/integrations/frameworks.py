@@ -26,7 +26,7 @@ from germane.dialects.tools import convert_tools
 from germane.integrations.compactor import compact
 from germane.kinds.archive.messages import entry_text
 from germane.kinds.archive.value import Archive, ArchiveEntry
-from germane.text.injected import earlier_text
+from germane.text.injected import HANDLE, earlier_text
 
 _LOG = logging.getLogger("germane.integrations")
 _Sent = TypeVar("_Sent")
@@ -187,7 +187,7 @@ def kept_calls(given: Mapping[str, Any], written: Mapping[str, Any]) -> dict[int
 # An archive is in memory, or in a folder.
 
 
-_HANDLE = re.compile(r"h[0-9a-f]{12}")
+_HANDLE = re.compile(HANDLE)
 
 
 class MemoryArchive:

@@ -97,7 +97,7 @@ class ChatCompletions:
             raise LLMError(f"the LLM at {self._endpoint.host} answered more than was asked for: it was cut off", spent=spent)
         text, model = message.get("content"), answer.get("model")
         if not isinstance(text, str):
-            raise LLMError(f"the LLM at {self._endpoint.host} answered no text", spent=spent)
+            raise LLMError(f"the LLM at {self._endpoint.host} returned an answer without text", spent=spent)
         said = model if isinstance(model, str) and model else self._model
         return Completion(text=text, input_tokens=spent[0], output_tokens=spent[1], model=said)
 

@@ -32,7 +32,7 @@ from germane.types.query import Query
 
 _STEPS = 255
 _MAX_CACHED_TERMS = 24
-"""Terms kept in the cache; each takes two bytes a row."""
+"""Terms kept in the cache; each takes two bytes per row."""
 _CHUNK = 1 << 16
 
 Floats = NDArray[np.float32]

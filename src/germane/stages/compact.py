@@ -24,7 +24,7 @@ from germane.errors import PROPAGATED
 from germane.ports.background import aside
 from germane.ports.models import Tokenizer
 from germane.stores.contract import ScopedStore
-from germane.types.message import Message, Raw
+from germane.types.message import Message, Raw, leading_system
 from germane.types.reports import HistoryReport
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -158,7 +158,7 @@ def _count_system(request: Request) -> int:
     """How many messages at the start are the system's, where the provider takes them apart from the others."""
     if request.provider == OpenAIChat.name:
         return 0
-    return next((index for index, message in enumerate(request.messages) if message.role != "system"), len(request.messages))
+    return leading_system(request.messages)
 
 
 def _system_messages(made: Compaction, request: Request) -> list[Raw]:

@@ -24,7 +24,7 @@ from germane.dialects.edits import cut_dict, cut_message
 from germane.dialects.fields import mapping
 from germane.dialects.registry import apart, dialect, outgoing, parse_all, plain_to_send
 from germane.text.injected import system_words
-from germane.types.message import Message, Wire, is_human
+from germane.types.message import Message, Wire, is_human, leading_system
 from germane.types.request import Request
 from germane.types.strategy import Placement
 
@@ -56,7 +56,7 @@ def place_texts(
     elif late and (newest := last_human([turn.message for turn in turns])) is not None:
         out[newest] = replace(out[newest], late=late)
     elif late:
-        lead = next((index for index, turn in enumerate(turns) if turn.message.role != "system"), len(turns))
+        lead = leading_system(turn.message for turn in turns)
         out.insert(lead, OutgoingMessage(message=Message.of("user", late)))
     if placement == "append" and (texts := [index for index, turn in enumerate(out) if turn.late]):
         out[texts[-1]] = replace(out[texts[-1]], late_pinned=True)
@@ -138,7 +138,7 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, ear
 
 def _pinned_system(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     """The turns, with each system message behind the first other message marked as staying where it is."""
-    first = next((index for index, turn in enumerate(turns) if turn.message.role != "system"), len(turns))
+    first = leading_system(turn.message for turn in turns)
     middle = (replace(turn, in_place=turn.message.role == "system") for turn in turns[first:])
     return [*turns[:first], *middle]
 

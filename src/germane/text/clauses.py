@@ -19,7 +19,8 @@ _MAX_CLAUSE, _MIN_CLAUSE = 140, 25
 _MIN_STOPPED = 8
 _MAX_WIDE_CLAUSE, _MIN_WIDE_CLAUSE = 44, 8
 """The same in scripts whose characters are words or syllables."""
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""A character that is a word or a syllable: kana, Han, Hangul."""
 _WIDE_SHARE = 0.3
 _JOINING = (
     "and|but|so|because|cause|since|though|und|aber|weil|denn|sondern|y|pero|porque|xq|aunque|et|mais|car|parce|donc|e|ma|perché"
@@ -51,7 +52,7 @@ def clauses(text: str) -> list[Span]:
 def _belongs(text: str, start: int, end: int, first: int, last: int) -> bool:
     """Whether the clause before is one word of the same line, as in "Felixstowe. That's my Mondays now"."""
     before, between = text[start:end], text[end:first]
-    return " " not in before and between == " " and last - start <= _MAX_CLAUSE and _WIDE.search(before) is None
+    return " " not in before and between == " " and last - start <= _MAX_CLAUSE and WIDE.search(before) is None
 
 
 def _stopped(text: str, start: int, end: int) -> Iterator[Span]:
@@ -84,7 +85,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
 def _limits(text: str, start: int, end: int) -> tuple[int, int]:
     if text.isascii():
         return _MAX_CLAUSE, _MIN_CLAUSE
-    wide = sum(1 for _ in _WIDE.finditer(text, start, end))
+    wide = sum(1 for _ in WIDE.finditer(text, start, end))
     return (_MAX_WIDE_CLAUSE, _MIN_WIDE_CLAUSE) if wide > _WIDE_SHARE * (end - start) else (_MAX_CLAUSE, _MIN_CLAUSE)
 
 
@@ -140,11 +141,11 @@ def read_cues(text: str) -> Cues:
         if not place:
             first = kinds
     size = len(words)
-    if not text.isascii() and (wide := len(_WIDE.findall(low))):
+    if not text.isascii() and (wide := len(WIDE.findall(low))):
         for found in lexicon.unspaced.finditer(low):
             for kind in lexicon.unspaced_kinds[found[0]]:
                 counts[kind] += 1
-        size = max(1, wide // 2 + sum(_WIDE.search(word) is None for word in words))
+        size = max(1, wide // 2 + sum(WIDE.search(word) is None for word in words))
     return Cues(tuple(counts), first, size)
 
 
@@ -156,10 +157,10 @@ def lower_words(text: str) -> list[str]:
 def only_always(text: str) -> bool:
     """Returns whether the text says nothing but that something always holds: "every single time"."""
     words, lexicon = lower_words(text), _lexicon()
-    if _WIDE.search(text):
+    if WIDE.search(text):
         always = KINDS.index("always")
         rest = lexicon.unspaced.sub(lambda found: "" if always in lexicon.unspaced_kinds[found[0]] else found[0], text)
-        return _WIDE.search(rest) is None and not words[1:]
+        return WIDE.search(rest) is None and not words[1:]
     return bool(words) and lexicon.always.issuperset(words)
 
 

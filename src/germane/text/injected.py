@@ -20,11 +20,13 @@ _NAMES = frozenset({"blocks", "conversation", "directive", "memory", "notice", "
 _SECTION = "_memories"
 SUMMARY = "conversation-summary"
 """The name of the element that stands for messages which a compaction took out."""
+HANDLE = "h[0-9a-f]{12}"
+"""The form of the handle under which an archive keeps what a compaction took out."""
 _Q = r'\\{0,4}"'
 """A quote, also inside the JSON of a tool's arguments."""
 _OPENING = re.compile(
     rf"<(?:(?P<name>[a-z][a-z0-9_]{{0,63}}+) nonce={_Q}(?P<nonce>\w{{1,64}}+){_Q}"
-    rf"|(?P<summary>{SUMMARY}) messages={_Q}\d{{1,9}}+{_Q} kept={_Q}\d{{1,9}}+{_Q}(?: handle={_Q}h[0-9a-f]{{12}}{_Q})?"
+    rf"|(?P<summary>{SUMMARY}) messages={_Q}\d{{1,9}}+{_Q} kept={_Q}\d{{1,9}}+{_Q}(?: handle={_Q}{HANDLE}{_Q})?"
     rf'|(?P<block>block:[^\s<>"]{{1,1024}}+) permission={_Q}\w{{1,20}}+{_Q}(?: shared_from=[^<>\n]{{0,1024}}+)?)>'
 )
 _CLOSING = re.compile(rf'<\\?/((?:block:[^\s<>"]{{1,1024}}+)|(?:{SUMMARY})|(?:[a-z][a-z0-9_]{{0,63}}+))>')
@@ -34,8 +36,8 @@ _SHOWN = re.compile(
 )
 _NUMBERED = re.compile(r"[ \d]{5}\d{1,9}+\t[^\n]*+\n?+")
 """How the memory tool begins to show a file, and a line of it."""
-_EARLIER = re.compile(r"\[Earlier, by show_earlier: handle (?P<handle>h[0-9a-f]{12})\]")
-_EARLIER_END = re.compile(r"\[End of handle (?P<handle>h[0-9a-f]{12})\]")
+_EARLIER = re.compile(rf"\[Earlier, by show_earlier: handle (?P<handle>{HANDLE})\]")
+_EARLIER_END = re.compile(rf"\[End of handle (?P<handle>{HANDLE})\]")
 """What `show_earlier` writes around its answer."""
 _MARK, _BLOCK, _SUMMED, _FILE, _TOOL = "nonce=", "<block:", f"<{SUMMARY} ", "with line numbers", "[Earlier, by show_earlier"
 _DIRECTIVE = "<directive>"

@@ -51,12 +51,22 @@ _HALF_WIDTH_PILE = re.compile(r"[\W\uff9e\uff9f]{31,}")
 _MIN_PILE = 31
 """Characters of the shortest pile, none of which is ASCII."""
 _TOO_HIGH = re.compile(rb"([^\0]{30})[^\0]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def normalised(text: str, form: Form = "NFC") -> str:
     """Returns `text` in a Unicode normal form, in linear time. Of more than 30 combining marks in a row the first 30 are
     kept."""
     return text if text.isascii() else unicodedata.normalize(form, unpiled(text))
+
+
+def valid_unicode(text: str) -> str:
+    """Returns `text` with each lone surrogate, which no JSON, file or database can hold, replaced by U+FFFD. Linear."""
+    try:
+        text.encode()  # ten times faster than searching for surrogates
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def is_normalised(text: str, form: Form = "NFC") -> bool:

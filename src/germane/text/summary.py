@@ -69,7 +69,7 @@ def summarise(
     text: str, limit: int, cost: Cost, *, terms: Sequence[str] = (), reach: int = _MAX_READ, least: int = _MIN_TOKENS
 ) -> Summary | None:
     """Returns the text itself where it costs at most `limit` tokens, else a summary that does; None where fewer than `least`
-    tokens of text fit. `cost` returns the tokens of a text as written; a text of more than 16 characters a token isn't asked
+    tokens of text fit. `cost` returns the tokens of a text as written; a text of more than 16 characters per token isn't asked
     about as a whole. `terms` are words of a query. At most `reach` characters are read. Deterministic; linear in the text's
     length, as far as it is read."""
     return Summaries(terms, reach=reach).of(text, limit, cost, least=least)

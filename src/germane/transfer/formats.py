@@ -19,11 +19,8 @@ from germane.kinds.blocks.permission import Share, checked_permission
 from germane.kinds.blocks.schema import parse_schema
 from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion, Version, content_hash_of
 from germane.kinds.events.value import FIRST_TYPED, Event, ReplacementLink, event_hash
-from germane.kinds.graph.aliases import name_key
-from germane.kinds.graph.statement import MAX_ALIASES, MAX_PROPERTIES, EntityStatement
-from germane.kinds.graph.value import Entity, Pattern, Relation
 from germane.kinds.memories.conflicts import ContradictionRecord
-from germane.kinds.memories.fields import compose, content_fields, json_value, tag_names
+from germane.kinds.memories.fields import compose, content_fields, tag_names
 from germane.kinds.memories.fields import words as not_blank
 from germane.kinds.memories.plans import BOTH, hash_of
 from germane.kinds.memories.value import Content, Memory
@@ -34,11 +31,9 @@ from germane.transfer.contents import (
     SessionRecord,
     StoredBlock,
     StoredDirective,
-    StoredEntity,
-    StoredPattern,
-    StoredRelation,
     StoredStack,
 )
+from germane.transfer.graph_formats import ENTITY, PATTERN, RELATION
 from germane.transfer.line_format import (
     MAX_COUNT,
     As,
@@ -48,12 +43,9 @@ from germane.transfer.line_format import (
     data,
     entries,
     objects,
-    one_object,
     one_of,
-    pairs,
     provenance,
     session,
-    strings,
     text,
     whole,
 )
@@ -71,15 +63,12 @@ from germane.types.limits import (
     MESSAGE_TEXT,
     MESSAGES,
     NAME,
-    NAMES,
     REFERENCES,
     REMARK,
     SUMMARY_TEXT,
-    TAG,
     TASK_GOAL,
     TASK_RESULT,
     TASK_TITLE,
-    Limit,
 )
 from germane.types.nested_data import Extent
 
@@ -344,99 +333,6 @@ SUMMARY = LineFormat(
     },
     order="id session fingerprint covers ids text tokens method note",
 )
-
-
-# Entities, relations and patterns, each with who said what of it.
-
-
-_MAX_SOURCES = 1_000_000
-
-
-def _properties(name: str, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or len(value) > MAX_PROPERTIES or not all(isinstance(key, str) for key in value):
-        raise InvalidInput(f"must be an object of at most {MAX_PROPERTIES} entries", path=name)
-    found: Mapping[str, Any] = json_value(name, dict(value))
-    return found
-
-
-def _strings_as(limit: Limit) -> As:
-    return As(read=strings(NAMES, limit))
-
-
-def _names_said(name: str, value: Any) -> tuple[str, ...]:
-    names: tuple[str, ...] = strings(NAMES, NAME)(name, value)
-    if len(names) > MAX_ALIASES + 1 or not all(map(name_key, names)):
-        raise InvalidInput(f"must be at most {MAX_ALIASES + 1} names that can be looked up", path=name)
-    return names
-
-
-_PROPERTIES = As(read=_properties)
-_SAID = LineFormat(EntityStatement, "what was said", fields={"names": As(read=_names_said), "properties": _PROPERTIES})
-_STATED = one_object(_SAID, or_null=True)
-
-
-def _said(_: str, value: Any) -> EntityStatement:
-    return EntityStatement() if value is None else _SAID.read(value)
-
-
-_read_sources = pairs(text(ID, empty=True), _said, _MAX_SOURCES)
-_SOURCES = As(
-    read=lambda name, value: tuple(dict(_read_sources(name, value)).items()),
-    write=lambda sources: [[id, _SAID.write(said)] for id, said in sources],
-)
-
-
-def _complete_graph(thing: dict[str, Any]) -> None:
-    thing.setdefault("updated_at", thing["created_at"])
-
-
-def _complete_entity(entity: dict[str, Any]) -> None:
-    _complete_graph(entity)
-    if not name_key(entity["name"]):
-        raise InvalidInput("has no character that can be looked up", path="name")
-
-
-_ENTITY = LineFormat(
-    Entity,
-    "an entity",
-    fields={"type": As(name="entity_type", limit=TAG), "aliases": _strings_as(NAME), "properties": _PROPERTIES},
-    outside={"mentions": 0},
-    owned=("user",),
-    needed=("salience",),
-    derived=("updated_at",),
-    complete=_complete_entity,
-)
-ENTITY = LineFormat(StoredEntity, "an entity", fields={"stated": _STATED, "mentions": _SOURCES}, beside={"entity": _ENTITY})
-_RELATION = LineFormat(
-    Relation,
-    "a relation",
-    fields={"type": As(name="relation_type", limit=TAG), "properties": _PROPERTIES},
-    owned=("user",),
-    left_out=("refs",),
-    derived=("updated_at",),
-    complete=_complete_graph,
-)
-RELATION = LineFormat(
-    StoredRelation,
-    "a relation",
-    fields={"stated": _STATED, "refs": _SOURCES},
-    beside={"relation": _RELATION},
-    order="id source relation_type target weight confidence properties valid_from valid_to ended_by",
-)
-_PATTERN = LineFormat(
-    Pattern,
-    "a pattern",
-    fields={
-        "action": _REMARK,
-        "keywords": _strings_as(TAG),
-        "intent": As(read=lambda name, value: None if value is None else check_text(name, value, TAG)),
-        "entity_types": _strings_as(TAG),
-    },
-    owned=("user",),
-    derived=("updated_at",),
-    complete=_complete_graph,
-)
-PATTERN = LineFormat(StoredPattern, "a pattern", fields={"refs": _strings_as(ID)}, beside={"pattern": _PATTERN})
 
 
 # Tasks, and the task stack of each session.

@@ -139,4 +139,4 @@ def parse_line(line: Mapping[str, Any]) -> Header | Owned:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise InvalidInput(f"{name} is no number of JSON")
+    raise InvalidInput(f"{name} isn't valid JSON")

@@ -403,6 +403,8 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
     said = f"one of {', '.join(_name(kind) for kind in choices)}"
 
     def decode_object(encoded: dict[str, Any]) -> Any:
+        # From the surest to the least sure: the name under `$type`; the field that names each class; a mapping, which any
+        # object fits; the one class that has these fields and lacks none.
         named = objects.get(str(encoded.get(TYPE)))
         if named is None and mapping is None:
             named = tags.get(_named_by(encoded))
@@ -413,6 +415,7 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
         if tags and len(tags) == len(objects):
             raise _Mismatch(f"must name its {min(keys)}: one of {', '.join(name for _, name in tags)}")
         fitting = [kind for kind in objects.values() if _fits(_fields(kind), encoded.keys())]
+        # A newer version may have added fields to one of the classes: the one that shares most of them is meant.
         if lenient and not fitting:
             fitting = [kind for kind in objects.values() if _fields(kind)[1] <= encoded.keys()]
             fitting.sort(key=lambda kind: len(_fields(kind)[0] & encoded.keys()), reverse=True)
@@ -428,6 +431,7 @@ def _union_decoder(kinds: tuple[Any, ...], lenient: bool) -> Decoder:
             return None
         if isinstance(encoded, dict) and (objects or mapping):
             return decode_object(encoded)
+        # The error that is told is the one furthest inside: the value was of that type, with a fault in it.
         first: _Mismatch | None = None
         for decoder in decoders:
             try:

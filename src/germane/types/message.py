@@ -6,9 +6,10 @@ A message is a list of parts. It isn't what goes back to the provider: the calle
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -125,6 +126,11 @@ class Wire:
 
     messages: list[dict[str, Any]]
     system: str | list[dict[str, Any]] | None = None
+
+
+def leading_system(messages: Iterable[Message]) -> int:
+    """Returns how many messages at the start are the system's: the index of the first that isn't, where there is one."""
+    return sum(1 for _ in takewhile(lambda message: message.role == "system", messages))
 
 
 def is_human(message: Message) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.kinds.messages.prepared import clean, slim
+from germane.kinds.messages.prepared import slim
+from germane.text.normal import valid_unicode
 from support.examples import examples
 
 
@@ -66,6 +67,6 @@ def test_whatever_is_kept_is_json_in_valid_unicode(value: object) -> None:
 @given(st.text(st.characters(exclude_categories=())))
 def test_cleaning_changes_lone_surrogates_alone(text: str) -> None:
     """Length stays, so do all other characters."""
-    cleaned = clean(text)
+    cleaned = valid_unicode(text)
     cleaned.encode()
     assert all(new == old or (new == "\ufffd" and "\ud800" <= old <= "\udfff") for new, old in zip(cleaned, text, strict=True))

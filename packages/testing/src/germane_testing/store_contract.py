@@ -44,18 +44,10 @@ from germane_testing.builders import NOON, Hashed, a_memory, an_event, asking, q
 from germane_testing.event_contract import DocumentContract, EventContract, HistoryContract
 from germane_testing.graph_contract import GraphContract, TaskContract
 from germane_testing.injection_contract import InjectionContract, KeyContract, ProfileContract
+from germane_testing.inventory_contract import ForgetContract, InventoryContract
 from germane_testing.memory_contract import DerivationContract, LinkContract, MemoryContract, QueueContract
-from germane_testing.scope_contract import (
-    AGENT,
-    ALL,
-    ANNA,
-    LATER,
-    ForgetContract,
-    InventoryContract,
-    ScopeContract,
-    TransferContract,
-    found,
-)
+from germane_testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
+from germane_testing.transfer_contract import TransferContract
 
 EMBEDDER = Hashed()
 

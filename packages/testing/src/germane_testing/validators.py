@@ -17,11 +17,12 @@ from germane.dialects.anthropic_check import THINKING
 from germane.dialects.dialect import RULES as REQUEST_RULES
 from germane.dialects.dialect import Dialect
 from germane.dialects.edits import open_calls
-from germane.dialects.fields import call_as_text, json_text, mapping, result_as_text, sendable
+from germane.dialects.fields import call_as_text, json_text, mapping, result_as_text
 from germane.dialects.gemini import UNSIGNED, signature
 from germane.dialects.opaque import bound_to_next, prefix_bound, signed
 from germane.dialects.openai_content import KIND
 from germane.dialects.registry import dialect, outgoing, parse_all
+from germane.text.normal import valid_unicode
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Wire, system_text
 
 # What a compacted conversation may not have lost of the one that it came from (HIST-1, HIST-5).
@@ -101,7 +102,7 @@ def _last_user(before: Sequence[Message], after: Sequence[Message]) -> Iterator[
 
 def _said(message: Message) -> list[str]:
     """What the user said or showed in the message: texts that aren't blank, and the addresses of images."""
-    said = [sendable(part.text) for part in message.parts if isinstance(part, Text) and part.text.strip()]
+    said = [valid_unicode(part.text) for part in message.parts if isinstance(part, Text) and part.text.strip()]
     return said + [part.url for part in message.parts if isinstance(part, Image) and part.url]
 
 
@@ -110,11 +111,11 @@ def _shown(message: Message) -> bool:
 
 
 def _leading_system(before: Sequence[Message], after: Sequence[Message], system: Any) -> Iterator[_Found]:
-    there = sendable("\n".join([system_text(system), *(message.text for message in after if message.role == "system")]))
+    there = valid_unicode("\n".join([system_text(system), *(message.text for message in after if message.role == "system")]))
     for message in before:
         if message.role != "system":
             return
-        for text in (sendable(part.text).strip() for part in message.parts if isinstance(part, Text)):
+        for text in (valid_unicode(part.text).strip() for part in message.parts if isinstance(part, Text)):
             if text not in there:
                 yield "system-lost", None, f"a leading system message isn't there: {_short(text)}"
 
@@ -126,7 +127,7 @@ def _open_calls(before: Sequence[Message], after: Sequence[Message]) -> Iterator
     texts = [part.text for message in after for part in message.parts if isinstance(part, Text)]
     kept = {(_fit(call.name), _plain(call.arguments)) for message in after for call in message.tool_calls}
     for call in waiting:
-        written = sendable(call_as_text(call))
+        written = valid_unicode(call_as_text(call))
         if (_fit(call.name), _plain(call.arguments)) not in kept and not any(written in text for text in texts):
             yield "open-call-lost", None, f"an open call isn't there: {call.name} {call.id!r}"
 
@@ -210,7 +211,7 @@ def _bound(before: Sequence[Sequence[Message]], after: Sequence[Message]) -> Ite
             known = followers.setdefault(_plain(part.raw), set())
             known.add(_likeness(following))
             if isinstance(following, ToolCall) and part.kind != f"{KIND}reasoning":
-                known.add(_likeness(Text(sendable(call_as_text(following)))))
+                known.add(_likeness(Text(valid_unicode(call_as_text(following)))))
     for index, part, following in _followed(after):
         known = followers.get(item := _plain(part.raw), {_NOTHING})
         if _NOTHING not in known and _likeness(following) not in known:

@@ -21,9 +21,9 @@ from germane.kinds.documents.formats import MEDIA_TYPES, RULES_VERSION, MediaFor
 from germane.kinds.documents.plans import DocumentUpdate, NewPassage, begin_document, read_document, update_of, write_document
 from germane.kinds.documents.reads import DocumentContents, DocumentMark
 from germane.kinds.documents.value import Ingested, document_session, with_heading
-from germane.kinds.messages.prepared import clean
 from germane.search.unit import Analysis, analyse_parts
 from germane.stores.contract import scrub_files
+from germane.text.normal import valid_unicode
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, find_secrets
 from germane.types.candidate import Sensitivity
 from germane.types.checks import check_size
@@ -162,8 +162,8 @@ class Ingesting:
 
     def _screened(self, title: str, pages: Sequence[str]) -> _Read:
         screen = SecretScreen(self._parts.secrets, "the document", self._breath)
-        title = " ".join(screen.text(clean(title)).split())
-        return _Read(title=title, pages=[screen.text(clean(page)) for page in pages], secrets=screen.found)
+        title = " ".join(screen.text(valid_unicode(title)).split())
+        return _Read(title=title, pages=[screen.text(valid_unicode(page)) for page in pages], secrets=screen.found)
 
     def _divided(self, read: _Read, kind: MediaFormat) -> list[NewPassage]:
         passages = divide(read.pages, kind, self._breath)

@@ -220,7 +220,7 @@ class LLMBudget:
         """What was spent since this was made."""
 
     async def used_up(self) -> str:
-        """Returns why nothing may be asked before tomorrow, "" where something may. Raises `StoreError`."""
+        """Returns the reason if today's token budget is used up, else "". Raises `StoreError`."""
         if self._tokens_per_day is None or await self._store.ask(TokensSpent(today(self._clock))) < self._tokens_per_day:
             return ""
         return f"the day's {self._tokens_per_day:,} tokens (llm_tokens_per_day) are used up"

@@ -134,7 +134,7 @@ class _Subscription:
             self.known.clear()
         self.known[block.id] = block.version
         if known < 0 and block.updated_at.timestamp() < self.since:
-            return  # it was so before the subscription
+            return  # changed before the subscription began
         try:
             self.listener(block)
         except Exception:

@@ -90,7 +90,7 @@ async def _assemble(engine: Engine, store: Store) -> None:
 
 @cache  # to ask how much is frozen takes tens of milliseconds in a large process
 def freeze() -> None:
-    """Excludes every living object from the garbage collector's walks, once a process: a walk over a large heap stops it for
+    """Excludes every living object from the garbage collector's walks, once per process: a walk over a large heap stops it for
     tens of milliseconds. Excluded objects are still freed when nothing refers to them, but their reference cycles aren't.
 
     A walk over young objects comes after `_YOUNG` new ones at the earliest; a process that walks more seldom keeps its own

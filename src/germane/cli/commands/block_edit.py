@@ -197,7 +197,7 @@ async def _content(options: GlobalOptions, label: str) -> tuple[Block, Any]:
             value = await agent.blocks.value(block.id)
             if (await agent.blocks.get(block.id)).version == block.version:
                 return block, value
-        raise Conflict(f"block {block.label!r} is changed all the time: try again")
+        raise Conflict(f"block {block.label!r} was changed by others {_ATTEMPTS} times in a row: try again")
 
 
 async def _set(
@@ -270,7 +270,7 @@ def edited_text(text: str, instead: str, environment: Mapping[str, str] | None =
     if not editor:
         raise InvalidInput(f"no editor is known: set EDITOR, or {instead}")
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InvalidInput(f"nobody is there to edit: {instead}")
+        raise InvalidInput(f"stdin isn't a terminal, so the editor can't be opened: {instead}")
     folder, given = Path(tempfile.mkdtemp(prefix="germane-")), text.encode("utf-8", "surrogatepass")
     file = folder / "block.md"
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

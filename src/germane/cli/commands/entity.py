@@ -251,7 +251,7 @@ def print_walk(found: Neighbourhood, options: GlobalOptions) -> None:
 
 
 def print_path(path: Sequence[Step] | None, names: Mapping[str, str], options: GlobalOptions) -> None:
-    """Prints the relations of a path, one a line."""
+    """Prints the relations of a path, one per line."""
     if options.json:
         steps = None if path is None else [relation_shape(step.relation) | {"backwards": step.backwards} for step in path]
         print_json({"path": steps})

@@ -20,7 +20,6 @@ from germane.kinds.memories.value import Memory
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
-    from germane.kinds.memories.value import Receipt
 
 
 def remember(
@@ -233,24 +232,19 @@ async def _forget(
             criteria["session"] = kept.session
         criteria["ids"] = await _full_ids(agent, criteria["ids"], yes=yes and not dry_run)
         receipt = await agent.forget(**criteria, dry_run=True)
-        counts = _counts(receipt)
         matches = bool(len(receipt) or criteria["everything"])
         if not matches and not dry_run:
             # Nothing was confirmed, so nothing is erased: this call only reports the state of earlier erasures.
             receipt = await agent.forget([])
         elif not dry_run:
-            if not yes and not _confirmed(counts, options):
+            if not yes and not _confirmed(receipt.counts, options):
                 console(stderr=True).print("nothing was forgotten")
                 raise typer.Exit(Exit.FAILED)
             receipt = await agent.forget(**criteria, reason=reason)
-            counts = _counts(receipt)
     if options.json:
         print_json(
             {
-                "memory_ids": list(receipt.memory_ids),
-                "event_ids": list(receipt.event_ids),
-                "block_ids": list(receipt.block_ids),
-                "history_ids": list(receipt.history_ids),
+                **{name: list(ids) for name, ids in receipt.by_kind().items()},
                 "matched": receipt.matched,
                 "dry_run": dry_run,
                 "scrubbed": receipt.scrubbed,
@@ -262,7 +256,7 @@ async def _forget(
     if not matches:
         console().print("nothing matches: there is nothing to forget")
     else:
-        console().print(f"{'would forget' if dry_run else 'forgot'} {counts}")
+        console().print(f"{'would forget' if dry_run else 'forgot'} {receipt.counts}")
     if receipt.waiting_for:
         console().print(f"some of it is still left in the file: that waits for {receipt.waiting_for}")
         console().print("it is finished as soon as that ends; germane doctor tells, and so does forgetting the same again")
@@ -287,13 +281,7 @@ async def _full_id(agent: Agent, id: str) -> str:
         return id
 
 
-def _counts(receipt: Receipt) -> str:
-    blocks = f" and {len(receipt.block_ids)} blocks or archived texts" if receipt.block_ids else ""
-    history = f" and {len(receipt.history_ids)} kept parts of compacted conversations" if receipt.history_ids else ""
-    return f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages{blocks}{history}"
-
-
 def _confirmed(counts: str, options: GlobalOptions) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InvalidInput(f"forget asks first and nobody is there to answer: pass --yes to forget {counts}")
+        raise InvalidInput(f"forget asks first, and stdin isn't a terminal: pass --yes to forget {counts}")
     return typer.confirm(f"Forget {counts} in {options.place} for good?", err=True)

@@ -187,7 +187,7 @@ async def _consolidate(
 def _confirmed(plan: Consolidated, options: GlobalOptions) -> bool:
     said = f"forget {plan.before.memories - plan.after.memories} of {plan.before.memories} memories"
     if sys.stdin is None or not sys.stdin.isatty():
-        raise InvalidInput(f"consolidate asks first and nobody is there to answer: pass --yes to {said}")
+        raise InvalidInput(f"consolidate asks first, and stdin isn't a terminal: pass --yes to {said}")
     return typer.confirm(f"{said.capitalize()} in {options.place} for good?", err=True)
 
 

@@ -14,6 +14,7 @@ from germane.cli.hints import other_scopes, owner_hint
 from germane.cli.options import GlobalOptions, known, options_of, run_async
 from germane.cli.screen import ListColumn, console, plain, print_fields, print_json, print_listing
 from germane.errors import NotFound
+from germane.text.injected import HANDLE
 from germane.types.codec import encode
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from germane.types.query import Filters
 
 
-_HANDLE = re.compile(r"h[0-9a-f]{12}")
+_HANDLE = re.compile(HANDLE)
 
 
 def show(

@@ -144,7 +144,7 @@ def _confirm(file: str, found: Preview) -> None:
     counts = f"{found.tally.memories} sections of {len(found.files)} Markdown files"
     if not _asks():
         raise InvalidInput(
-            f"{file} would give {counts} as memories, and nobody is there to agree: look at them with --dry-run, "
+            f"{file} would give {counts} as memories, and stdin isn't a terminal to agree at: look at them with --dry-run, "
             "then pass --yes, or name the files to import"
         )
     _print_preview(file, found, console(stderr=True))

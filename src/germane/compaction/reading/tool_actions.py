@@ -111,6 +111,7 @@ def file_changes(call: ToolCall, arguments: Mapping[str, Any]) -> list[FileChang
         action = _EDITOR.get(str(arguments.get("command", "")), "edit")
     if action == "shell":
         changes = shell_changes(command_in(call, arguments))
+        # Some agents send patches through the shell: the text stands in a heredoc, which `shell_changes` leaves out.
         patch = next((text for text in arguments.values() if isinstance(text, str) and "*** Begin Patch" in text[:2_000]), "")
         changes += _patched(patch) if patch else []
     elif action == "patch":
@@ -187,7 +188,7 @@ def _patched(text: str) -> list[FileChange]:
         elif match[6]:
             source = match[7] if match[6] == "from" else source
             found += [(source, f"renamed to {plain_path(match[7])}")] if match[6] == "to" else []
-        elif match[4] == "---":
+        elif match[4] == "---":  # the old name; the line `+++` below it has the new one, and what was done follows from both
             source = match[5]
         elif match[4]:
             none = "/dev/null"
@@ -256,6 +257,7 @@ def _commands(command: str) -> Iterator[list[str]]:
 
 def _of(words: Sequence[str]) -> Iterator[FileChange]:
     plain, redirected = _redirections(words)
+    # `sudo`, `env`, `PATH=… make`: what runs stands behind them.
     while plain and (plain[0] in _LEADS or ("=" in plain[0] and not plain[0].startswith("-"))):
         plain = plain[1:]
     if plain:
@@ -271,7 +273,7 @@ def _redirections(words: Sequence[str]) -> tuple[list[str], list[FileChange]]:
     plain, changes, sign = list[str](), list[FileChange](), ""
     for word in words:
         if word in (">", ">>", "<", "<<", "<<-"):
-            if word[0] == ">" and plain and plain[-1] in ("1", "2"):
+            if word[0] == ">" and plain and plain[-1] in ("1", "2"):  # `2> errors`: the number is no argument
                 plain.pop()
             sign = word
         elif sign:
@@ -290,6 +292,7 @@ def _of_tool(name: str, arguments: Sequence[str]) -> Iterator[FileChange]:
     elif name == "mv" and len(files) > 1:
         target = files[-1]
         for file in files[:-1]:
+            # Nothing says whether the last name is a folder: a slash or several sources do.
             inside = target.endswith("/") or len(files) > 2
             yield file, f"renamed to {target.rstrip('/')}/{file.rpartition('/')[2]}" if inside else f"renamed to {target}"
     elif name == "cp" and len(files) == 2:
@@ -299,8 +302,9 @@ def _of_tool(name: str, arguments: Sequence[str]) -> Iterator[FileChange]:
     elif name == "tee":
         yield from ((file, "edited" if "-a" in arguments else "created") for file in files)
     elif name == "sed" and any(word.startswith(("-i", "--in-place")) for word in arguments) and len(files) > 1:
-        yield from ((file, "edited") for file in files[1:])
+        yield from ((file, "edited") for file in files[1:])  # the first is the expression
     elif name == "restore":
         yield from ((file, "restored") for file in files)
     elif name in _READS:
+        # A word without a point or a slash is a count or a pattern more often than a file.
         yield from ((file, "read") for file in files if "." in file or "/" in file)

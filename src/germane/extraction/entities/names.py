@@ -94,6 +94,7 @@ def _weak_places() -> Set[str]:
 
 def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     """What the words of the name tell by themselves."""
+    # The order is that of certainty: what only looks like a person is asked last, as most lists of names hold words too.
     words, count, whole = run.folded, len(run.folded), run.whole
     if run.title:
         return "person", 0.95
@@ -116,10 +117,11 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
     if run.relative:
         return "person", 0.9
     if run.words[0].isupper() and len(run.words[0]) > 1:
-        return _NOTHING  # ARIA and DOM
+        return _NOTHING  # an abbreviation such as ARIA or DOM, not a name
     if words[0] in _first_names() or words[0].partition("-")[0] in _first_names():
         return "person", 0.85
     if words[0] in folded("people", "first_names", "weak") and whole not in _places():
+        # Names that are words too (`Will`, `Rose`, `Mark`): at the beginning of a sentence their capital says nothing.
         sure = words[0] not in STOP["english"] and (not run.opens or count > 1) and not _titled_work(tokens, run)
         return ("person", 0.7) if sure else _NOTHING
     if count > 1 and words[0] in folded("places", "place_words", "first") and words[1] in _first_names() | _places():
@@ -128,6 +130,7 @@ def _by_words(tokens: Tokens, run: NameRun) -> Judged:
 
 
 def _heads(words: Sequence[str]) -> bool:
+    # `Museum` and `Society` open an organisation's name only with `of`, and are words on their own.
     return words[0] in folded("organisations", "organisations", "first") and words[0] not in ("museum", "society")
 
 
@@ -184,6 +187,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.85
     if first in folded("people", "titles", "before") and len(first) > 2:
         return "person", 0.9
+    # From here on the words around it are only a hint, so what can't be a person's name is left out first.
     if run.words[0][:2].isupper() or _titled_work(tokens, run) or run.folded[-1] in relatives:
         return _NOTHING
     if (run.greeting or first in cue("greeting")) and count < 4 and "." not in gap and behind.strip(" ")[:1] in (*",!.?", "\n"):
@@ -196,6 +200,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.75
     if run.owns and (following in relatives or following in cue("celebration")):
         return "person", 0.8
+    # German writes all nouns with a capital, so `mit Kaffee` looks like `with Anna`: only two words are a name.
     if german:
         return ("person", 0.6) if count == 2 and first in ("mit", "von") and following in cue("said") else _NOTHING
     if first in cue("with_person") and not run.owns and count < 4:
@@ -204,6 +209,7 @@ def _person(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool) -
         return "person", 0.65
     if first in cue("toward_person") and second in cue("before_to_person") and count < 4:
         return "person", 0.7
+    # A capital at the beginning of a sentence: `Going said`, `Markets said` aren't people.
     if run.opens and count == 1 and (run.folded[0].endswith(("ing", "ed", "ly", "s")) or following in _NOUNS):
         return _NOTHING
     if following in cue("said") and behind == " " and count < 4 and first not in _ARTICLES and not run.owns:
@@ -240,6 +246,7 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
         place = "a"  # à Nantes, a Torino: else an article
     skipped = before[0] in _ARTICLES and place != "a"
     whole = run.whole
+    # `skipped` (an article before the name) makes a single word a thing, `at the Office`, and no name.
     if before[0] in cue("after_organisation_noun") or (before[0] == "called" and before[1] in cue("after_organisation_noun")):
         return "organisation", 0.8
     if place in cue("at_organisation") and (works or (not german and not skipped)):
@@ -254,6 +261,7 @@ def _somewhere(tokens: Tokens, run: NameRun, before: Sequence[str], german: bool
             return "organisation", 0.7
         if lives or (not german and not (skipped and len(run.words) == 1)):
             return "place", 0.85 if lives else 0.6
+    # "at" alone is a place as often as an employer: a verb of working in the same sentence decides.
     if works and place in ("at", "for", "with", "na", "no", "from", "to", "der", "bij") and not german:
         return "organisation", 0.75
     if tokens.folded(run.stop) in cue("hires") and not german:
@@ -289,6 +297,7 @@ def _by_neighbour(tokens: Tokens, found: Sequence[NameRun], judged: Sequence[Jud
         if not run.opens and 0 <= other < len(found) and judged[other][0] in ("person", "place"):
             first, last = sorted((run, found[other]), key=lambda one: one.start)
             between = fold(tokens.text[first.end : last.start]).strip(" ")
+            # Lists name things of one kind. After a comma alone only places do: `Anna, Berlin` is a person and a city.
             if between in cue("and_words") and between != "of":
                 return judged[other][0], 0.6
             if between == "," and judged[other][0] == "place":

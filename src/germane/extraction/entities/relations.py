@@ -94,6 +94,7 @@ def _all(code: str, text: str, placed: Sequence[FoundEntity], speaker: FoundEnti
         near = before is not None and target.start - before.end <= _MAX_BETWEEN
         if before is not None and near:
             yield from _in_code(before, code[before.end : target.start], target)
+        # Hidden: somebody else's words. Code relates all the same, so it was read before from the whole text.
         if not text[target.start : target.end].strip("\0\n"):
             continue
         between = text[before.end : target.start] if before is not None and near else None
@@ -113,6 +114,7 @@ def _lead(text: str, start: int, target: FoundEntity) -> list[str]:
     """The folded words from `start` to an entity, as far as they stand in its sentence and not far before."""
     start = max(start, target.start - _MAX_BETWEEN)
     window = text[start : target.start]
+    # Blanks in place of earlier sentences keep the positions, so that the last stop wins.
     for stop in _STOP.finditer(window):
         start_of = stop.end()
         window = " " * start_of + window[start_of:]
@@ -140,6 +142,8 @@ def _stated(
         yield continued._replace(target=target)
         return
     source, sure = before, 0.8
+    # Who the verb speaks of: the person named just before, or the speaker. Of "Anna thinks I live in Paris" neither is sure
+    # enough, and nothing is said.
     own = _first_person(lead)
     if continued is not None:
         before, between, own = continued.source, "", False
@@ -153,6 +157,7 @@ def _stated(
         yield FoundRelation(before, "works_at", target, 0.55, *_times(text, target), exclusive=True)
     if source is None or not lead or len(lead) > 12:
         return
+    # The preposition stands at the target, or before its article: "at Acme", "at the Red Cross".
     nearest = {lead[-1], next((word for word in reversed(lead) if word not in _words("articles")), "")}
     for rule in _patterns():
         if rule.target == target.type and not nearest.isdisjoint(rule.before) and not rule.verbs.isdisjoint(lead):

@@ -127,10 +127,12 @@ def _extended(tokens: Tokens, taken: Set[int], number: int, token: Token) -> lis
         ):
             break
         token = tokens[following]
+        # `held` are small words that belong to the name only if a capital follows: "Bank of" does not end in "of".
         if not token.word and token.tail == "&" and not held:
             held.append(following)
             last = token
         elif _capital(token):
+            # "Anna's Tesla" are two names, "Lloyd's Bank" is one.
             if last.possessive and fold(token.word) not in folded("organisations", "organisations", "last"):
                 break
             numbers += [*held, following]
@@ -155,6 +157,7 @@ def _split(tokens: Tokens, numbers: list[int]) -> list[int]:
         word = fold(token.word)
         if at and person and word in ("van", "von", "de", "di", "of", "del", "da") and token.word.islower():
             return numbers[:at]  # Meneer Jansen van Tulp Media
+        # "Anna and Ben": the second begins a run of its own, as the caller goes on behind the last number.
         if at and word in cue("and_words") and word != "of" and token.word.islower():
             return numbers[:at]
         if at and word in ("of", "for", "fur", "the") and token.word.islower() and not _heads(tokens, numbers[:at]):
@@ -182,6 +185,7 @@ def _made(tokens: Tokens, numbers: list[int]) -> NameRun | None:
     relatives, titles = kin(), folded("people", "titles", "before")
     while numbers:
         word, token = tokens.folded(numbers[0]), tokens[numbers[0]]
+        # Short titles are words too: a stop behind them, or a name, makes `Dr` and `Mme` titles.
         if word in titles and (token.tail[:1] == "." or len(word) > 1) and (len(numbers) > 1 or len(word) > 3):
             title = word
         elif word in relatives and word not in _names():

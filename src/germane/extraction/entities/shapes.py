@@ -147,6 +147,7 @@ def _marked(text: str) -> dict[int, FoundEntity]:
 
 def _shape(raw: str, start: int, code: bool) -> FoundEntity | None:
     """What a token is by its form; None for a word."""
+    # Markdown's `_emphasis_` is taken away only where it closes too: `_private` and `__init__` are names.
     lead = len(raw) - len(raw.lstrip("*_~'‘’(:=!?-" if raw.endswith(("_", "_.", "_:")) and raw[:2] != "__" else "*~'‘’(:=!?-"))
     word = _POSITION.sub("", raw[lead : lead + 600].rstrip("*.,:;!?'’=~-"))
     if word.endswith(("'s", "’s")):
@@ -155,6 +156,7 @@ def _shape(raw: str, start: int, code: bool) -> FoundEntity | None:
         return None
     start += lead
     kind, confidence = _kind(word, code)
+    # `timeout_ms=30`: the name before the sign may be a symbol, the whole never is.
     if kind is None and "=" in word and _NAME.fullmatch(word.partition("=")[0]):
         word = word.partition("=")[0]
         kind, confidence = _kind(word, code)
@@ -162,6 +164,7 @@ def _shape(raw: str, start: int, code: bool) -> FoundEntity | None:
 
 
 def _kind(word: str, code: bool) -> tuple[str | None, float]:
+    # Plain words are nearly all of a text: they are decided by two lookups, before any expression runs.
     if word.isalpha():
         if word.islower() or word[1:].islower():
             return ("file", 0.8) if word in words("tools", "files", "names") else (None, 0)
@@ -171,7 +174,7 @@ def _kind(word: str, code: bool) -> tuple[str | None, float]:
     if _TICKET.fullmatch(word):
         if word[0] == "#":
             return "ticket", 0.8
-        if _NO_TICKET.match(word):
+        if _NO_TICKET.match(word):  # `UTF-8` and `COVID-19` look like `ABC-12`
             return None, 0
         return "ticket", 0.85 if word[0].isupper() else 0.7
     if _COMMIT.fullmatch(word):
@@ -202,6 +205,7 @@ def _of_letters(word: str, code: bool) -> tuple[str | None, float]:
     lower = word.lower()
     if lower in folded("tools", "tools", "brands") or lower in folded("organisations", "organisations", "known", "legal"):
         return None, 0
+    # `getUser` is a symbol; `McDonald` has humps too, and brands such as `GitHub` were asked before.
     if word.isascii() and _HUMPS.fullmatch(word) and not _SCOTS.fullmatch(word):
         return "symbol", 0.85 if code or word[0].islower() else 0.7
     return None, 0
@@ -214,6 +218,7 @@ def _file(word: str) -> bool:
     if extension and _PATH.fullmatch(word):
         if extension.start() and extension[1].lower() in words("tools", "files", "extensions"):
             return not word.startswith("//") and len(word) > 3
+        # With an unknown extension only a path that begins like one counts: `example.com/a` is an address.
         return "/" in word and extension[1] not in _DOMAINS and word[0] in "./~"
     return _ROOTED.fullmatch(word) is not None
 
@@ -227,6 +232,7 @@ def _symbol(word: str, code: bool) -> tuple[str | None, float]:
         return "symbol", 0.9
     if "." in word and _DOTTED.fullmatch(word):
         parts = word.split(".")
+        # `a.b` is an abbreviation or a host as often as an attribute: humps, or code around it, make it one.
         humps = any(_HUMPS.fullmatch(part) for part in parts)
         if parts[-1].lower() not in _DOMAINS and (humps or (code and all(len(part) > 1 for part in parts))):
             return "symbol", 0.85

@@ -237,6 +237,7 @@ def _objects(terms: Iterable[Term]) -> tuple[Term, ...]:
 def _fact_meant(ending: Ending, key: str, value: object, speaker: str) -> Meant | None:
     if not isinstance(value, str):
         return None
+    # The key says whose fact it is: `user.home` is the speaker's, `anna-berg.home` another person's, who must be named.
     terms, whose = ending.terms, key.partition(".")[0]
     mine = whose in ("user", fold(speaker).replace(" ", "-")) or "." not in key
     if mine and not ending.own:
@@ -247,13 +248,16 @@ def _fact_meant(ending: Ending, key: str, value: object, speaker: str) -> Meant 
             return None
         terms = tuple(term for term in terms if term not in named)
     said = query_terms(value)
+    # All that the value says must come again, but for words that name its kind: "the Acme job" ends `employer: Acme`.
     core = [term for term in said if not speaks_of(key, term.word) and term.word not in _plain()] or list(said)
     if not core or _shared(core, terms) < len(core):
         return None
     if ending.kind == "resumed" and not (_forbids(key) or _against(value)):
         return None
+    # "I don't eat meat" repeats `diet: no meat`, though it denies something: nothing has ended.
     if ending.kind == "states" and _against(value) and _against(ending.text):
         return None
+    # Words that neither the fact nor its key has may mean something else: a few are a place or a reason, more are too many.
     others = [term for term in terms if not _in(term, said) and not speaks_of(key, term.word)]
     about = any(speaks_of(key, term.word) for term in terms)
     if mine and any(term in others for term in ending.subject):
@@ -283,7 +287,7 @@ def _against(text: str) -> bool:
     _, dislikes = stances()
     words = (fold(word) for word in text.replace("'", " ").replace("’", " ").split())
     unknown = sum(dislikes.has(word) and not negations(word) for word in words)
-    return (negations(text) + unknown) % 2 == 1
+    return (negations(text) + unknown) % 2 == 1  # "doesn't dislike" is for it
 
 
 def _shared(some: Sequence[Term], others: Sequence[Term]) -> int:

@@ -102,7 +102,7 @@ class ClientCalls(ScopedClient[grpc.aio.Channel]):
             await asyncio.wait([task], timeout=seconds)
         finally:
             if not task.done():
-                task.cancel()  # which cancels the call
+                task.cancel()
                 _ABANDONED.add(task)
                 task.add_done_callback(_ABANDONED.discard)
         if not task.done():

@@ -10,7 +10,9 @@ import asyncio
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Lock
+from types import EllipsisType
 from typing import Any, Generic, Self, TypeVar
 
 from germane.grpc.client.assembly import ClientScope
@@ -69,14 +71,21 @@ class ScopedClient(Generic[C]):
         raise NotImplementedError
 
     def within(
-        self, *, org: str | None = None, agent: str | None = None, user: str | None = None, zone: str | None = None
+        self,
+        *,
+        org: str | None = None,
+        agent: str | None = None,
+        user: str | EllipsisType | None = ...,
+        zone: str | None = None,
     ) -> Self:
         """Returns a client for another scope that shares this one's connection, limits and breaker. Costs next to nothing.
 
-        An argument that is None keeps this client's value. Raises `InvalidInput`.
+        An argument that is left out keeps this client's value; `user=None` returns a client without a user, as
+        `germane.agent(name)` returns the agent without one. Raises `InvalidInput`.
         """
         other = copy.copy(self)
-        other.scope = self.scope.within(org=org, agent=agent, user=user, zone=zone)
+        kept = self.scope.user if user is ... else user
+        other.scope = replace(self.scope.within(org=org, agent=agent, zone=zone), user=kept)
         return other
 
 

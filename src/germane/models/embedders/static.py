@@ -1,4 +1,4 @@
-"""Static: an embedder that averages the static token vectors of wordllama; no network, tens of microseconds a text.
+"""Static: an embedder that averages the static token vectors of wordllama; no network, tens of microseconds per text.
 
 It was the default before `Distilled`, and needs the extra `wordllama`. The table of 32,000 × 256 numbers and its tokenizer are
 files of the package `wordllama`, read here directly. The package itself is never imported, because its loader asks a hub for

@@ -242,7 +242,7 @@ class TableEmbedder(ABC, Generic[T]):
 
     @abstractmethod
     def _whole_words(self, table: T) -> tuple[Sequence[str], NDArray[Any]]:
-        """Returns the whole words of the vocabulary, and the vector of each, one a row, of any length."""
+        """Returns the whole words of the vocabulary, and the vector of each, one per row, of any length."""
 
     def warm(self) -> None:
         """Loads the table now. Idempotent. Raises `EmbedderError` when its files can't be read."""

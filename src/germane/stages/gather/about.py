@@ -209,8 +209,8 @@ def _stated_relation(candidate: Candidate, relation: Relation, query: Query, end
 
 
 async def mentions_of(store: ScopedStore, entities: Sequence[Entity], query: Query, limit: int) -> tuple[str, ...]:
-    """Returns the ids of at most `limit` events and memories that mention one of these entities. None where the filters ask for
-    what a mention doesn't say."""
+    """Returns the ids of at most `limit` events and memories that mention one of these entities. Empty where the filters use a
+    field that mentions don't have."""
     if lacks_what_is_filtered(query.filters):
         return ()
     until = query.said_by_then.until

@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from germane.stages.read.past_forms import LANGUAGES, UNSPACED, Language
+from germane.text.clauses import WIDE
 from germane.text.days.beside import Beside, besides
 from germane.text.days.times import NamedDays
 from germane.text.days.vocabulary import unaccented
@@ -282,7 +283,6 @@ _ANSWERS = re.compile(
     r"|\bpowiedzial[ea]s|\bdoradzil[ea]s|\bты (?:мне )?(?:сказал|советовал|посоветовал|написал|предлагал)|\bsade du|\bsoyledin"
     r"|\bonerdin|你(?:给我|給我)?(?:说|說|告诉|告訴|推荐|推薦|建议|建議)|教えてくれ|勧めてくれ|추천해|말해 ?줬|알려 ?줬"
 )
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNSPACED_ASK = re.compile(
     r"什么|什麼|甚麼|啥|哪|谁|誰|怎么|怎麼|几|多少|吗|嗎|回顾|回顧|总结|總結|何|なに|どこ|どんな|だれ|ですか|ましたか|たっけ|まとめ"
     r"|뭐|뭘|무엇|무슨|어디|누구|어떤|정리|요약|까\?|나\?"
@@ -325,7 +325,7 @@ def asked_day(text: str, named: Sequence[NamedDays], today: date, words: int) ->
     if not (past or beside):
         return None
     rest = _blanked(text, [*((one.start, one.end) for one in named), *((one.start, one.end) for one in beside)])
-    tongues = _asking_of_the_past(_without_events(text, beside) if _UNSPACED.search(text) else rest)
+    tongues = _asking_of_the_past(_without_events(text, beside) if WIDE.search(text) else rest)
     if tongues is None:
         before = [(one, asking) for one in past if one.sure and one.days.last < today and (asking := _asking_before(text, one))]
         past, beside = [one for one, _ in before], []
@@ -376,7 +376,7 @@ def _anchor(beside: Beside) -> Anchor:
 
 def _asking_of_the_past(text: str) -> list[Language] | None:
     """The languages in which a clause has a word that asks and behind it a form of the past; None where there is none."""
-    if _UNSPACED.search(text):
+    if WIDE.search(text):
         return [UNSPACED] if _UNSPACED_ASK.search(text) and _UNSPACED_PAST.search(text) else None
     clauses = [[word.lower().replace("’", "'") for word in _WORD.findall(clause[0])] for clause in _CLAUSE.finditer(text)]
     return [tongue for tongue in LANGUAGES if any(_asks_past(clause, tongue) for clause in clauses)] or None
@@ -401,7 +401,7 @@ def _asks_past(words: Sequence[str], tongue: Language) -> bool:
 
 def _asking_before(text: str, named: NamedDays) -> list[Language]:
     """The languages in which the clause of the days, as far as they, asks something that isn't about what to do."""
-    if _UNSPACED.search(text):
+    if WIDE.search(text):
         return [UNSPACED] if _UNSPACED_ASK.search(text) else []
     clause = next((one for one in _CLAUSE.finditer(text) if one.start() <= named.start < one.end()), None)
     if clause is None:
@@ -420,7 +420,7 @@ def _own(text: str, tongues: Sequence[Language]) -> bool:
 
 def _topic(rest: str) -> tuple[Term, ...]:
     """The terms that aren't of the days, nor of the asking."""
-    if _UNSPACED.search(rest):
+    if WIDE.search(rest):
         rest = _UNSPACED_GENERAL.sub(" ", rest)
     return tuple(term for term in query_terms(rest) if not _says_nothing(term.word))
 

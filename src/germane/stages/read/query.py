@@ -30,7 +30,7 @@ _MAX_WORD = 40
 
 
 def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVENT_TYPES) -> Query:
-    """The query of a request: `request.query`, otherwise the last user message that has text. No text makes it raise.
+    """The query of a request: `request.query`, otherwise the last user message that has text. Accepts any text.
 
     A very short message borrows a few terms from the two turns before it. The query's `text` is the question itself, cut to its
     beginning and end where it is very long. `event_types` maps an intent to the event types that matter to it (SIG-2).

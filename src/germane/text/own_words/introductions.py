@@ -139,6 +139,7 @@ _PART = re.compile(r"(?<![^\s.])(?P<name>[^\W\d_][\w'’-]{2,20}) ?[:：](?=\s)"
 def foreign_from(line: str, low: str, *, opens: bool, for_task: bool) -> int | None:
     """Returns the place from which a line is somebody else's; None where it isn't. `low` is the line in lower case; `opens`
     tells that no line of the message stands above it. With `for_task`, letters and chats alone count. Linear."""
+    # Where a task is set, "Spec: …" and "Error: …" hand the user's own order over. A letter or a chat is never an order.
     places = [_letter(line, low), _turns(line)]
     if not for_task:
         raised = _RAISED.search(line)
@@ -171,6 +172,7 @@ def _named_first(low: str) -> int | None:
         return None
     if len(words) > 1 and head in forms().sections and end[0] in ":：.":
         return end.end()
+    # "Review. It was …" may be one's own heading; only a colon, a comma or a dash hands over.
     if end[0] == "." or forms().texts.fullmatch(head) is None:
         return None
     if end[0] in ":：":
@@ -211,6 +213,7 @@ def _letter(line: str, low: str) -> int | None:
         if named and name is not None and len(line) - name.end() >= _MIN_REST and forms().formal.match(low, start.start()):
             return start.start()
         first = start.start() if first is None and named else first
+    # "…, Best, Anna. Is that rude?": the signature stands before a question of the user's own.
     asked = next((found for found in _ASKED.finditer(line, max(0, len(line) - _MAX_HEAD))), None)
     end = len(line) if asked is None else asked.start() + 1
     signed = _SIGNED.search(line[:end].rstrip(" .!") if asked else line, max(0, end - 70))
@@ -221,6 +224,7 @@ def _letter(line: str, low: str) -> int | None:
     closing = low[begins:ends].strip(" ,.!-–—")
     if begins < _MIN_LETTER or not forms().closes.fullmatch(closing) or forms().thanks.match(closing):
         return None
+    # Without a greeting only a whole name with a whole closing ("Kind regards, Anna Berg") makes all of the line a letter.
     full = len(signed["name"].split()) > 1 and len(closing.split()) > 1
     return first if first is not None else 0 if full else None
 

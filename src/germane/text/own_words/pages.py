@@ -41,6 +41,7 @@ _SET_OFF = re.compile(r"[·•|—@\[(]")
 """What a program writes between a name and a time."""
 _TIMED = re.compile(r"\s{0,40}[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?\s+\S")
 """A time before what was said then."""
+# One line of these proves nothing: people write so themselves. Two and more are a transcript, a song's text, a chat.
 _SUNG = re.compile(r"\s{0,40}(?:♪|\[[^\W\d_][^\]\n]{2,40}\]\s{0,40}$)")
 _NICK = re.compile(r"\s{0,40}[^\W\d_]\w{0,20}> \S")
 _BADGE = re.compile(r"\s{0,40}(?:\[!\[|!\[[^\]\n]{0,80}\]\(|<\|\w{1,30}\|>|\[INST\]|diff --git )")
@@ -52,6 +53,7 @@ _WIRE = re.compile(
 _HASHTAGS = re.compile(r"\s{0,40}#[^\W\d]\w{1,40}(?:[ ,]{1,4}#[^\W\d]\w{1,40}){0,30}\s{0,40}$")
 _HANDLE = re.compile(r"(?:^|[\s(])(?:@|u/|r/)\w{2,30}(?=[\s)]|$)")
 _TURN = re.compile(r"\s{0,40}[*_]*(?P<who>[^\W\d_]{2,20} ?\d{1,3}|[^\W\d_][^:：\n]{0,30}?)[*_]*\s?[:：]\s?\S")
+# Contracts and laws: `§ 4`, `Article 12`, `第3条`.
 _CLAUSE_HEAD = re.compile(
     r"\s{0,40}(?:§+ ?\d|(?:art(?:icle|ikel|ículo|icolo|igo|\.)|section|clause|klausel|abschnitt|cl[áa]usula|статья|пункт|madde"
     r"|chapter|paragraf) ?\d{1,3}\b|第.{1,4}[条條章節])"
@@ -67,11 +69,14 @@ _LOGGED = re.compile(
 )
 """A line of a log, a shell, a comment in code, or a test; in lower case."""
 _PREFIXED = re.compile(r"\s{0,8}[a-z]{2,20}!?: \S")
+# Labelled examples: `Great phone, would buy again -> positive`.
 _ANNOTATED = re.compile(r"[^\n]{1,400}?[^\s] {0,4}(?:->|→|=>) {0,4}[\w ]{1,16}\Z")
 _STAGED = re.compile(r"\s{0,40}(?:\(\w{2,20}(?: \w{2,20})?\)|\[[^\[\]\n]{2,60}\])\s{0,8}\Z")
+# A song's `(2x)` behind its refrain.
 _REPEATED = re.compile(r"\s{0,40}[(\[]?(?:\d{1,2} ?x|x ?\d{1,2})[)\]]?\s{0,8}\Z")
 _NAME_TIMED = re.compile(r"\s{0,8}[^\W\d_]\w{1,20}\s{1,4}\d{1,2}[:.]\d\d(?:\s?[ap]\.?m\.?)?\s{0,8}\Z", re.IGNORECASE)
 _NUMBERED_POST = re.compile(r"\s{0,8}[^\W\d_]{3,16} ?#\d{1,5}(?: [^\n]{0,60})?\Z")
+# A comment with its age: `anna, 3 h ago: Same here`.
 _AGO = re.compile(
     r"[^\s:][^:\n]{0,40}?[,·|–-]? ?\d{1,3} ?[^\W\d_]{1,8}(?: ago| назад| geleden)?: \S"
     r"|[^\s:][^:\n]{0,40} (?:vor|hace|il y a) \d{1,3} \w{1,8}: \S"
@@ -83,6 +88,7 @@ _COUNTED = re.compile(
     r"\s{0,8}(?:(?:the )?(?:top )?\d{1,3}|five|ten|seven|three|zehn|fünf|dix|cinq|diez|cinco|dieci) (?:\w+ ){0,2}"
     r"(?:tips|ways|rules|things|reasons|steps|facts|mistakes|hacks|tipps|gründe|regeln|fehler|schritte|conseils|astuces|raisons|consejos|razones|pasos|consigli|motivi)(?!\w)"
 )
+# `Player 1: …`, `Row 2 - …`. `Day 1: …` is how people number their own plans.
 _NUMBERED_ROW = re.compile(
     r"\s{0,8}(?!(?:[Dd]ay|[Tt]ag|[Jj]our|[Dd]ía|[Ww]eek|[Ss]tep) )[^\W\d_]{1,16} ?#?\d{1,5}(?: ?[:.)]| -) \S"
 )
@@ -112,6 +118,7 @@ def page_begins(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind],
     starts += [number for number, line in enumerate(lines) if _BADGE.match(line) or _WIRE.match(line)][:1]
     starts += _turns(low, kinds)
     for pattern in (_TIMED, _SUNG, _NICK, _NAME_TIMED, _STAGED):
+        # One such line may be the user's own, as in a note `14:05 call Anna`.
         found = [number for number, line in enumerate(lines) if pattern.match(line)]
         starts += found[:1] if len(found) > 1 else []
     starts += _records(lines, low)
@@ -152,6 +159,7 @@ def _byline(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind], *, 
     skipped = ("blank", "hidden", "item", "header", "small header")
     said = [number for number, kind in enumerate(kinds) if kind not in skipped and len(lines[number]) <= _MAX_LINE]
     found = [number for number in said if _is_byline(lines[number], low[number], for_task=for_task)]
+    # People date their notes in the last line. A byline there counts only with a program's separators.
     last = found[:1] == [len(lines) - 1] or (len(found) == 1 and not any(map(str.strip, lines[found[0] + 1 :])))
     if len(found) > 1 and not _names(low[found[0]]):  # a time alone stands below what was said then
         return next((number for number in range(found[0], 0, -1) if kinds[number - 1] in ("blank", "hidden")), 0)
@@ -171,6 +179,7 @@ def _is_byline(line: str, low: str, *, for_task: bool) -> bool:
     if not all(_is_name(word, line) for word in plain):
         return False
     set_off = _SET_OFF.search(line) is not None or (bool(words) and words[0] in forms().bylines and len(words) > len(plain))
+    # A name with a date and nothing else, `Lisbon 2024`, is how people title their own notes; with a time of day it isn't.
     return handle or set_off or (not for_task and not plain) or _DATE.search(low) is None
 
 
@@ -208,7 +217,7 @@ def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
         for number, who in said
         if (kinds[number] != "header" or who == "q") and kinds[number] not in ("hidden", "item", "quoted")
     ]
-    asked = [number for number, line in enumerate(low) if _ASKED.match(line)]
+    asked = [number for number, line in enumerate(low) if _ASKED.match(line)]  # `Q: …`, `A: …`
     if len(asked) > 1:
         return asked[:1]
     numbered = [number for number, who in said if who[-1:].isdigit() and who.rstrip(" 0123456789") in forms().speakers]
@@ -216,6 +225,7 @@ def _turns(low: Sequence[str], kinds: Sequence[Kind]) -> list[int]:
         return numbered[:1]
     if {"q", "a"} <= {who for _, who in said}:
         return [said[0][0]]
+    # A label that comes twice is no speaker's where it is alone: a list of one's own repeats its labels too.
     count = Counter(who for _, who in said)
     again = {who for who, times in count.items() if times > 1 and who not in forms().labels and len(who.split()) <= 3}
     return [next(number for number, who in said if who in again)] if again and len(count) > 1 else []
@@ -225,6 +235,7 @@ def _headings(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) -
     """Where headings of a document stand: in capitals, of a clause, or numbered with text below each."""
     starts = list[int]()
     plain = [line for line in lines if line.strip()]
+    # Where most lines are capitals, the user shouts, and a line of capitals heads nothing.
     alone = 2 * sum(map(str.isupper, plain)) < len(plain)
     scenes = [number for number, line in enumerate(lines[:-1]) if _NAMED.fullmatch(line) and not lines[number + 1].isupper()]
     if 1 < len(scenes) < len(plain) and all(kinds[number + 1] != "blank" and not _own(low[number]) for number in scenes):
@@ -275,6 +286,7 @@ def _documents(lines: Sequence[str], low: Sequence[str], kinds: Sequence[Kind]) 
     starts += [first] if kinds[first] == "section" or shouts or titled else []
     starts += [0 for number, line in enumerate(lines[:4]) if number and _BY.match(line)][:1]
     text = "\n".join(low[first + 1 :])
+    # A title above a text that never says "I" is somebody else's text: people's own notes speak of themselves.
     if kinds[first] == "title" and text.strip() and not forms().firsts.search(text) and not _own(low[first]):
         starts.append(first)
     starts += _interview(low, kinds)

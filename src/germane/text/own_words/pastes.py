@@ -80,6 +80,7 @@ class _Message:
 
     def read(self) -> str:
         self._walk()
+        # Only where nothing else was found: what stands above a last question is mostly the user's own account.
         if all(kept == len(line) for kept, line in zip(self._kept, self._lines, strict=True)) and BLOCK not in "".join(
             self._lines
         ):
@@ -90,6 +91,7 @@ class _Message:
     def _walk(self) -> None:
         page = page_begins(self._lines, self._low, self._kinds, for_task=self._for_task)
         start, signed = min((place for place in (self._document(), page) if place >= 0), default=-1), self._signed()
+        # "Thanks, Anna" ends requests to the assistant, too; above a real letter's end its own marks would have been found.
         if signed >= 0 and (forms().thanks.match(self._low[signed].strip()) or not _LETTER.isdisjoint(self._kinds[:signed])):
             signed = -1
         end = max(signed, self._foot(), page_ends(self._lines, self._low))
@@ -154,6 +156,7 @@ class _Message:
     def _document(self) -> int:
         """The first line of a document, a chat or a verse that shows only by several of its lines; -1 where there is none."""
         kinds = self._kinds
+        # How many lines of a kind it takes: one clause, label or amount stands in people's own messages as well.
         needed: dict[Kind, int] = {"clause": 2, "amount": 3, "label": 2, "small label": 2}
         needed["section"] = 1 if "heading" in kinds else 2
         if not self._for_task:
@@ -203,6 +206,7 @@ class _Message:
         if kind == "bare greeting":
             return first and self._signed() > at
         if kind == "rule":
+            # In a task `---` separates the user's own parts.
             dashes = self._lines[at].count("-")
             return not first and self._follows(at) and (dashes >= 5 if self._for_task else True)
         if kind == "label":

@@ -100,6 +100,8 @@ def regions(text: str, *, for_task: bool) -> list[Region]:
         return [Region(0, text)]
     kept, outside, before = list[Region](), "", 0
     for element in found:
+        # What stands outside the elements decides whether the client wrote the message. A few characters tell that, and the
+        # text mustn't be copied again for each element.
         if len(outside) <= _MAX_OUTSIDE:
             outside += text[before : element.start].strip()
         if for_task and (rules := _rules(text, element, before)) is not None:
@@ -143,6 +145,7 @@ def _elements(text: str) -> list[_Element]:
             place = tag.end()
             continue
         closing = by_name[name].of(tag.end())
+        # Without a closing tag the element reaches to the end: what a paste left open isn't the user's own.
         inner, closed, end = (tag.end(), closing.start(), closing.end()) if closing else (tag.end(), len(text), len(text))
         found.append(_Element(tag[2], tag.start(), inner, closed, end))
         place = end
@@ -169,6 +172,7 @@ class _Closings:
         """The last closing tag that may end the element whose content starts here. Asked for in the order of the text."""
         while self._opened < len(self._opening) and self._opening[self._opened] < start:
             self._opened += 1
+        # The counters only go forward, over all calls together: that keeps many elements of one name linear.
         depth, last = 1, None
         while self._next < len(self._closing):
             closing = self._closing[self._next]
@@ -268,6 +272,7 @@ def kind_of(line: str, low: str) -> Kind:
         return "blank"
     if bare[0] in "\0" + BLOCK and not bare.strip("\0 .,!?" + BLOCK):
         return "hidden"
+    # The order matters: a form that only foreign text has is asked before those that people's own lists have too.
     if _REPLIED.match(line):
         return "quoted"
     if _TIMING.match(line) or _STAMP.match(low) or (len(line) <= _MAX_SHORT and _SPEAKS.match(line)):
@@ -282,6 +287,7 @@ def kind_of(line: str, low: str) -> Kind:
         return "amount"
     if len(line) <= _MAX_SHORT * 2 and (kind := _short(line, bare)):
         return kind
+    # A long numbered line that speaks to nobody is a clause of a contract; a short one is an item of a list.
     if _PARAGRAPH.match(low) or (len(line) >= _MIN_CLAUSE and _LIST_NUMBER.match(line) and not forms().persons.search(low)):
         return "clause"
     if _ITEM.match(line):
@@ -300,6 +306,7 @@ def is_table(line: str, following: str) -> bool:
         return True
     for mark in ",;\t":
         cells = line.count(mark)
+        # A space behind each mark is prose: "first, second, third".
         if cells and mark + " " not in line and following.count(mark) >= cells and not line.rstrip().endswith((".", "!", "?")):
             first = following.find(mark)
             if following[first + 1 : first + 2] not in ("", " ") and len(line) <= 400:
@@ -322,10 +329,12 @@ def _short(line: str, bare: str) -> Kind | None:
     if forms().closes.match(bare):
         return "closing"
     greets = forms().greets.match(bare)
+    # `Anna,` alone in a line addresses a letter; `Well,` and `So -` open a sentence of the user's own.
     if greets is None and _ADDRESSED.fullmatch(line) and bare.rstrip(" ,") not in forms().openers | forms().joints:
         return "bare greeting"
     if greets is None or bare.endswith("?"):
         return "title" if _TITLE.fullmatch(line) and _is_title(title) else None
+    # "Hi Claude" greets the assistant: what follows is the user's own. "Hi Mr Brown" begins a letter.
     name = _GREETED.match(bare, greets.end())
     if name is None or len(name["name"].split()) > 6:
         return None

@@ -83,7 +83,8 @@ def _within(text: str) -> list[FoundSecret]:
 def _in_plain(text: str) -> list[FoundSecret]:
     found: list[FoundSecret] = []
     digit = _DIGIT.search(text) is not None
-    if digit or "_" in text or "-" in text or "KIA" in text or "SIA" in text or "AIza" in text:  # else there is no form of one
+    # Every key that is known by its form has a digit or one of these in it: a text without any needs no look at its words.
+    if digit or "_" in text or "-" in text or "KIA" in text or "SIA" in text or "AIza" in text:
         begin = 0
         for word in [word for word in text.split() if len(word) >= _MIN_BY_FORM]:
             begin = text.index(word, begin)

@@ -251,12 +251,12 @@ def request_headlines(report: Report) -> Iterator[tuple[str, str]]:
     for name in _needless(report):
         if (needless := report.request(name)) is not None:
             share = f"{percent(needless.searched_items)} %"
-            yield share, f"of {name} got items beyond what always stands, {needless.searched:,.0f} new tokens a turn"
+            yield share, f"of {name} got items beyond what always stands, {needless.searched:,.0f} new tokens per turn"
 
 
 def request_sections(report: Report) -> Iterator[str]:
     """Figures by category and by person, and where there are budgets a curve for each category."""
-    yield f"<h2>Requests</h2><p>{text(talks(report.run))}. Percent of the requests, tokens a turn.</p>"
+    yield f"<h2>Requests</h2><p>{text(talks(report.run))}. Percent of the requests, tokens per turn.</p>"
     yield _figures(report, "category")
     if report.run.budgets:
         yield "<h2>Found within a budget</h2>"

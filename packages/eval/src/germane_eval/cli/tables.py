@@ -205,7 +205,7 @@ _MAX_MISSES = 5
 
 def print_requests(report: Report, screen: Console) -> None:
     """Print the tables, and some of the misses; the JSON file and the page have all."""
-    screen.print(f"{talks(report.run)}.\nPercent of the requests, tokens a turn:")
+    screen.print(f"{talks(report.run)}.\nPercent of the requests, tokens per turn:")
     for name, says in REQUEST_TERMS:
         screen.print(f"  {name:<9} {says}", soft_wrap=False)
     for by in ("category", "person"):

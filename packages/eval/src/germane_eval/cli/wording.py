@@ -143,7 +143,7 @@ def without_need(figure: TurnFigure) -> str:
     """Describes what was added to turns that no memory helps with."""
     return (
         f"{100 * figure.share:.1f} % of {figure.count:,} turns that need no memory got items, "
-        f"{figure.tokens:,.0f} tokens a turn were added"
+        f"{figure.tokens:,.0f} tokens per turn were added"
     )
 
 

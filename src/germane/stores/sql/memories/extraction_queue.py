@@ -109,7 +109,9 @@ def _release(to: Transaction, change: ReleaseClaim) -> None:
     )
     due = 0 if retry_at is None else micros(retry_at)
     to.connection.execute(sql, (int(change.failed), change.reason, 2 if parked else 1, due, *key))
-    if parked and (row[0] is None or claim.stop < row[0]):  # what follows goes on by itself
+    # Only the messages of this claim are parked. Those of the row that come after it get a row of their own, so that reading
+    # goes on there.
+    if parked and (row[0] is None or claim.stop < row[0]):
         sql = "UPDATE extraction_queue SET stop = ? WHERE session = ? AND first = ?"
         to.connection.execute(sql, (claim.stop, *key))
         more = row[0] is not None or next_position(to.connection, claim.session) > claim.stop
