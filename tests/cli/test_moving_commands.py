@@ -153,7 +153,7 @@ def test_archives_folders_and_markdown_are_imported(run: Run) -> None:
     assert tally(run("import", "AGENTS.md", "--json"))["already_there"] == 1
     assert tally(run("import", "AGENTS.md", "--as", "directive", "--json"))["directives"] == 1
     assert "make test" in run("directive")
-    assert "--as must be memory, directive or blocks" in run("import", "AGENTS.md", "--as", "poem", expect=2)
+    assert "--as must be one of memory, directive, blocks" in run("import", "AGENTS.md", "--as", "poem", expect=2)
     assert "only a Markdown file" in run("import", "talk.json", "--as", "directive", expect=2)
 
 
