@@ -113,7 +113,7 @@ def test_bad_exports_are_refused_in_one_line(run: Run) -> None:
         return run("import", "b.jsonl", *options, expect=expect)
 
     newer = VERSION + 1
-    assert f"line 1: the export has version {newer}" in imported(lines[0] | {"version": newer}, *lines[1:])
+    assert f"line 1: version of the format is {newer}" in imported(lines[0] | {"version": newer}, *lines[1:])
     other = lines[2] | {"content": "secret words"}
     refused = imported(*lines[:2], other, *lines[3:])
     assert "line 3: its id is stored already, with other content" in refused
