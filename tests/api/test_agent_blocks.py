@@ -295,7 +295,7 @@ async def test_one_edit_has_a_thousand_mutations_at_most(germane: Germane) -> No
     blocks = germane.agent("x").blocks
     await blocks.create("notes", text="")
     assert (await blocks.edit("notes", *[AppendText(text="a")] * 1_000)).version == 1
-    with pytest.raises(InvalidInput, match="1,001 mutations, 1,000 are allowed"):
+    with pytest.raises(InvalidInput, match="mutations has 1,001 entries, 1,000 are allowed"):
         await blocks.edit("notes", *[AppendText(text="a")] * 1_001)
     assert (await blocks.get("notes")).version == 1
 

@@ -137,8 +137,8 @@ async def test_a_bad_page_is_refused_by_every_listing(germane: Germane, bad: dic
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ({"filters": Filters(kinds=("fact",))}, "messages have no kinds"),
-        ({"filters": Filters(tags=("x",))}, "messages have no kinds"),
+        ({"filters": Filters(kinds=("fact",))}, "filters names kinds or tags, which messages don't have"),
+        ({"filters": Filters(tags=("x",))}, "filters names kinds or tags, which messages don't have"),
         ({"filters": Filters(session="s2")}, "the two differ"),
         ({"filters": {"session": "s2"}}, "filters must be a Filters"),
         ({"whole": 1}, "whole must be"),

@@ -110,7 +110,7 @@ def test_documents_of_one_user_and_of_all(run: Run) -> None:
         (("ingest", "nothing"), "no such file"),
         (("ingest", "papers/guide.md", "papers/notes.txt", "--title", "x"), "are for one path"),
         (("ingest", "papers/guide.md", "--media-type", "image/png"), "is none of text/markdown"),
-        (("ingest", "papers/guide.md", "--sensitivity", "top"), "is none of public"),
+        (("ingest", "papers/guide.md", "--sensitivity", "top"), "must be one of public"),
     ],
 )
 def test_wrong_usage_is_said_in_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:

@@ -53,8 +53,11 @@ def test_a_folder_comes_in_and_goes_out(run: Run) -> None:
     ("arguments", "named"),
     [
         (("import", "memories", "--layout", "letta"), "add --as blocks"),
-        (("import", "memories", "--as", "files"), "--as must be memory, directive or blocks"),
-        (("import", "memories", "--as", "blocks", "--layout", "acme"), "layout must be one of anthropic, letta"),
+        (("import", "memories", "--as", "files"), "--as must be one of memory, directive, blocks"),
+        (
+            ("import", "memories", "--as", "blocks", "--layout", "acme"),
+            "layout 'acme' is unknown: give one of anthropic, letta",
+        ),
         (("import", "nowhere", "--as", "blocks"), "nowhere is no folder"),
         (("export", "--layout", "letta"), "give a new folder"),
         (("export", "out", "--layout", "letta", "--everything"), "--all options"),

@@ -113,7 +113,7 @@ def test_bad_exports_are_refused_in_one_line(run: Run) -> None:
         return run("import", "b.jsonl", *options, expect=expect)
 
     newer = VERSION + 1
-    assert f"line 1: the export has version {newer}" in imported(lines[0] | {"version": newer}, *lines[1:])
+    assert f"line 1: version of the format is {newer}" in imported(lines[0] | {"version": newer}, *lines[1:])
     other = lines[2] | {"content": "secret words"}
     refused = imported(*lines[:2], other, *lines[3:])
     assert "line 3: its id is stored already, with other content" in refused
@@ -153,7 +153,7 @@ def test_archives_folders_and_markdown_are_imported(run: Run) -> None:
     assert tally(run("import", "AGENTS.md", "--json"))["already_there"] == 1
     assert tally(run("import", "AGENTS.md", "--as", "directive", "--json"))["directives"] == 1
     assert "make test" in run("directive")
-    assert "--as must be memory, directive or blocks" in run("import", "AGENTS.md", "--as", "poem", expect=2)
+    assert "--as must be one of memory, directive, blocks" in run("import", "AGENTS.md", "--as", "poem", expect=2)
     assert "only a Markdown file" in run("import", "talk.json", "--as", "directive", expect=2)
 
 

@@ -158,7 +158,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
         "messages\\[0\\] holds a whole number of",
     ),
     ("record", {"messages": ASKED, "session": "s", "channel": LONG}, "channel has 300 characters, 256"),
-    ("record", {"messages": ASKED, "session": "s", "source_kind": DEEP}, "source_kind list is none of"),
+    ("record", {"messages": ASKED, "session": "s", "source_kind": DEEP}, "source_kind must be one of"),
     ("remember", {"text": "x", "kind": LONG}, "kind has 300 characters"),
     ("remember", {"text": "x", "kind": []}, "kind must be a string"),
     ("remember", {"text": "x" * 100_001}, "body has 100,001 characters, 100,000"),

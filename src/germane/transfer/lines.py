@@ -63,7 +63,9 @@ def _format(name: str, value: Any) -> str:
 def _version(name: str, value: Any) -> int:
     version: int = whole(1, MAX_COUNT)(name, value)
     if version > VERSION:
-        raise InvalidInput(f"is {version}, and this germane reads up to {VERSION}", path=name, advice="upgrade germane")
+        raise InvalidInput(
+            f"of the format is {version}, and this germane reads up to {VERSION}", path=name, advice="upgrade germane"
+        )
     return version
 
 

@@ -169,7 +169,7 @@ def test_a_slice_is_written_only_by_who_began() -> None:
 async def test_the_session_of_a_document_takes_no_messages(opened: Germane) -> None:
     """And a conversation of that name takes no document."""
     agent = opened.agent("a")
-    with pytest.raises(InvalidInput, match=r"are those of documents: use agent\.documents\.ingest"):
+    with pytest.raises(InvalidInput, match=r"as those of documents do: use agent\.documents\.ingest"):
         await agent.record([{"role": "user", "content": "x"}], session="document:guide")
 
 
@@ -381,15 +381,15 @@ async def test_a_document_of_a_conversations_name_is_refused(opened: Germane) ->
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "give either a path, or a text"),
-        ({"path": "x", "text": "y"}, "give either a path, or a text"),
+        ({}, "path must be given, or else a text"),
+        ({"path": "x", "text": "y"}, "path must be given, or else a text"),
         ({"text": "y"}, "source must name the text"),
         ({"text": "y", "source": " "}, "source is blank"),
         ({"text": "y", "source": "a\nb"}, "control characters"),
         ({"text": "y", "source": "x" * 241}, "240 are allowed"),
         ({"text": "  \n", "source": "x"}, "has no text: it is empty"),
         ({"text": "y", "source": "x", "media_type": "image/png"}, "is none of text/markdown"),
-        ({"text": "y", "source": "x", "sensitivity": "secret"}, "is none of public, private, sensitive"),
+        ({"text": "y", "source": "x", "sensitivity": "secret"}, "must be one of public, private, sensitive"),
         ({"text": "y", "source": "x", "agent_wide": 1}, "must be true or false"),
         ({"text": "y", "source": "x", "title": "t" * 257}, "256 are allowed"),
     ],

@@ -79,7 +79,7 @@ class AgentDocuments:
         messages. Raises `InvalidInput` for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
         check_flags(agent_wide=agent_wide, dry_run=dry_run)
         if sum(one is not None for one in (path, text, data)) != 1:
-            raise InvalidInput("is needed, or else a text or data with its source", path="path")
+            raise InvalidInput("must be given, or else a text or data with its source", path="path")
         check_optional_text("title", title, LABEL)
         check_optional_text("media_type", media_type, NAME)
         if path is None:
