@@ -142,7 +142,7 @@ async def _of_person(parts: Parts, conversation: Conversation, without_need: Seq
         request = build_request(
             scope=agent.scope, catalog=parts.catalog, clock=parts.clock, model="any", at=at, messages=messages
         )
-        ranked = await parts.engine.recall(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
+        ranked = await parts.engine.search(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
         items = [item._replace(log_odds=item.log_odds - _RAISED_BY) for item in ranked]
         found.append(_list(conversation.name, question, items, read(request), reader, said))
     return found

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
     print("\none more message and one compaction, by the messages before")
     for count in (100, 1_000, 5_000):
         print(f"  {count:>5,}  {_one_more(talk[:count]):7.2f} ms")
-    print("\nin a stored session, the whole conversation given (agent.history.compact, assemble): the first call, the next")
+    print("\nin a stored session, given whole (agent.conversations.compact, assemble): the first call, the next")
     for count in (100, 1_000, 5_000):
         print(f"  {count:>5,}  {asyncio.run(_stored(talk[:count]))}")
     print("\nprefix that a prompt shares with the one before, 500 turns")
@@ -132,7 +132,7 @@ async def _stored(before: list[dict[str, Any]]) -> str:
         agent, texts = germane.agent(user="bench"), list[str]()
 
         async def history(messages: Sequence[dict[str, Any]]) -> None:
-            await agent.history.compact(messages, session="history", model=_MODEL, max_tokens=16_000)
+            await agent.conversations.compact(messages, session="history", model=_MODEL, max_tokens=16_000)
 
         async def assembly(messages: Sequence[dict[str, Any]]) -> None:
             await agent.assemble(messages, session="assembly", model=_MODEL, history_tokens=16_000, deadline=None)

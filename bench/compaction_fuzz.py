@@ -38,8 +38,8 @@ from germane.dialects.responses_pairing import continues
 from germane.errors import InvalidInput
 from germane.integrations.compactor import compact, compactable
 from germane.integrations.frameworks import MemoryArchive
-from germane.kinds.archive.messages import rebuild
-from germane.kinds.archive.value import Archive, ArchiveEntry
+from germane.kinds.conversations.messages import rebuild
+from germane.kinds.conversations.value import Archive, ArchiveEntry
 from germane.models.tokenizers import open_tokenizer
 from germane.types.message import system_text
 from germane_testing.conversations import GeneratedConversation, generated

@@ -26,8 +26,8 @@ from germane.compaction.reading.statements import (
 from germane.compaction.reading.tool_actions import boxes_in, file_changes, listed_tasks, shell_changes, tool_arguments
 from germane.compaction.summary_text import constraints_left_out, extractive_summary, notes_of_summary
 from germane.integrations.frameworks import MemoryArchive
-from germane.kinds.archive.messages import rebuild
-from germane.kinds.archive.value import handle_of
+from germane.kinds.conversations.messages import rebuild
+from germane.kinds.conversations.value import handle_of
 from germane.text.demands import demand_rules, demands_in
 from germane.text.own_words.own_words import unquoted_sentences
 from germane.types.message import Message, ToolCall, ToolResult

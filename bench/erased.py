@@ -54,7 +54,7 @@ async def _answers(agent: Agent, session: str) -> AsyncIterator[tuple[str, Any]]
         },
         "fallback": agent.fallback(_QUESTION, model="gpt-4o", session=session),
         "digest": agent.digest("all of it", session=session, deadline=None),
-        "recall": agent.recall("boiler harbour project Initech", 50),
+        "search": agent.search("boiler harbour project Initech", 50),
         "messages": agent.messages(limit=1000),
         "sessions": agent.sessions(),
         "stats": agent.stats(),
@@ -72,8 +72,8 @@ async def _answers(agent: Agent, session: str) -> AsyncIterator[tuple[str, Any]]
         "documents": agent.documents.list(),
         "memories": agent.memories.list(limit=1000),
         "review": agent.memories.review(),
-        "summaries": agent.history.summaries(session),
-        "outline": agent.history.outline(session),
+        "summaries": agent.conversations.summaries(session),
+        "outline": agent.conversations.outline(session),
     }
     for name, call in calls.items():
         answer = await call

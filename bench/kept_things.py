@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from germane.kinds.archive.reads import PutArchived, PutSummary
+from germane.kinds.conversations.reads import PutArchived, PutSummary
 from germane.kinds.events.reads import PutEvent
 from germane.types.candidate import Provenance
 from germane.types.plan import Change

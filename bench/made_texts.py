@@ -269,7 +269,7 @@ async def compaction(room: Room) -> None:
     for text in said:
         messages += [{"role": "user", "content": text}, {"role": "assistant", "content": f"{room.word}: " + "yes " * 60}]
     await room.agent.record(messages, session=SESSION, channel=CHANNEL)
-    await room.agent.history.compact(messages, session=SESSION, model="gpt-4o", max_tokens=1000)
+    await room.agent.conversations.compact(messages, session=SESSION, model="gpt-4o", max_tokens=1000)
     room.hows = {"session": {"session": SESSION}, "channel": {"channel": CHANNEL}}
 
 
@@ -462,7 +462,7 @@ async def pointer_to_a_task(room: Room) -> None:
 @way
 async def pointer_to_a_handle(room: Room) -> None:
     messages = [{"role": "user", "content": "q " + "w " * 400}, {"role": "assistant", "content": "a " * 400}] * 6
-    found = await room.agent.history.compact(messages, session="other", model="gpt-4o", max_tokens=900)
+    found = await room.agent.conversations.compact(messages, session="other", model="gpt-4o", max_tokens=900)
     await _pointed_at(room, found.cited[0])
 
 

@@ -55,7 +55,7 @@ class Attacker:
     def __init__(self, address: str, key: str) -> None:
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
         self._context = context_pb2.ContextAssemblyServiceStub(self._channel)
-        self._events = memory_pb2.EventServiceStub(self._channel)
+        self._events = memory_pb2.MessageServiceStub(self._channel)
         self._operations: Any = operation_pb2.OperationServiceStub(self._channel)
         self._headers = (("authorization", f"Bearer {key}"),)
         self._scope = memory_pb2.Scope(org_id="attacker", agent_id="a", user_id="u")

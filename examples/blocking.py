@@ -11,7 +11,7 @@ def main() -> None:
         agent = germane.agent("librarian")
         agent.remember(kind="fact", key="opening hours", value="10 to 18, Mondays closed")
         agent.remember("Readers may borrow five books for four weeks", title="Lending", tags=["rules"])
-        for hit in agent.recall("How long may I keep a book?", limit=2):
+        for hit in agent.search("How long may I keep a book?", limit=2):
             print(f"{hit.score:.2f}  {hit.candidate.text}")
 
 

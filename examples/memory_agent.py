@@ -64,7 +64,7 @@ def talk(client: Anthropic) -> None:
         for message in runner:
             print(message.stop_reason, [block.type for block in message.content])
         for block in agent.blocks.list("core"):
-            print(block.label, [(version.operation, version.by) for version in agent.blocks.history(block.label)])
+            print(block.label, [(version.operation, version.by) for version in agent.blocks.versions(block.label)])
             print(block.text)
 
 

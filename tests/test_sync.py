@@ -91,7 +91,7 @@ def test_memories_are_read_and_changed_one_by_one(opened: Germane) -> None:
     changed = agent.memories.update(kept.id, "Prefers letters")
     assert agent.memories.get(changed.id).text == "Prefers letters"
     assert [memory.id for memory in agent.memories.list(limit=5).memories] == [changed.id]
-    assert agent.memories.history(changed.id)[-1].id == changed.id
+    assert agent.memories.versions(changed.id)[-1].id == changed.id
     assert agent.feedback([changed.id], helpful=True) == 1
     assert agent.forget([changed.id]).memory_ids == (changed.id,)
     with pytest.raises(NotFound):
@@ -103,7 +103,7 @@ def test_recall_warm_check_and_strategies_answer(opened: Germane) -> None:
     agent = opened.agent(user="caroline")
     agent.record(TALK, session="s1")
     agent.warm()
-    assert "Biscuit" in agent.recall("greyhound called", limit=1)[0].candidate.text
+    assert "Biscuit" in agent.search("greyhound called", limit=1)[0].candidate.text
     assert opened.check().healthy
     assert opened.strategies.find("compact").format == "compact"
     assert opened.reembed() == 0
@@ -166,7 +166,7 @@ def test_several_threads_share_one_germane(opened: Germane) -> None:
     def work(number: int) -> str:
         agent = opened.agent(user=f"user{number}")
         agent.record([{"role": "user", "content": f"my number is {number}"}], session="s1")
-        return agent.recall("number", limit=1)[0].candidate.text
+        return agent.search("number", limit=1)[0].candidate.text
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(work, range(24))) == [f"my number is {number}" for number in range(24)]
@@ -181,7 +181,7 @@ def test_closing_leaves_no_thread_and_may_be_done_again(tmp_path: Path) -> None:
     germane.close()
     assert set(threading.enumerate()) <= before
     with pytest.raises(StoreUnavailable):
-        agent.recall("something")
+        agent.search("something")
 
 
 def test_a_germane_that_was_closed_opens_again(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ TWINS = (
     ("germane.kinds.tasks.handle", "AgentTasks", "BlockingTwin"),
     ("germane.kinds.tasks.handle", "Delegations", "BlockingTwin"),
     ("germane.kinds.tasks.handle", "Delegation", "BlockingDelegation"),
-    ("germane.kinds.archive.handle", "AgentHistory", "BlockingTwin"),
+    ("germane.kinds.conversations.handle", "AgentConversations", "BlockingTwin"),
     ("germane.kinds.keys.handle", "Keyring", "BlockingTwin"),
 )
 """The classes with a twin in `germane.sync`: their module, their name (also the twin's), the base of the twin."""

@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from germane.extraction.archetypes.findings import RecordedEvent
     from germane.extraction.archetypes.registry import Archetypes
     from germane.extraction.archetypes.value import Archetype
-    from germane.kinds.archive.handle import AgentHistory as AwaitedAgentHistory
-    from germane.kinds.archive.handle import EarlierMessages
-    from germane.kinds.archive.outline import OutlinePage
-    from germane.kinds.archive.value import KeptSummary
     from germane.kinds.blocks.handle import AgentBlocks as AwaitedAgentBlocks
     from germane.kinds.blocks.mutation import Mutation
     from germane.kinds.blocks.permission import ConsentRequest, Share
     from germane.kinds.blocks.schema import Schema
     from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
+    from germane.kinds.conversations.handle import AgentConversations as AwaitedAgentConversations
+    from germane.kinds.conversations.handle import EarlierMessages
+    from germane.kinds.conversations.outline import OutlinePage
+    from germane.kinds.conversations.value import KeptSummary
     from germane.kinds.documents.handle import AgentDocuments as AwaitedAgentDocuments
     from germane.kinds.documents.handle import FolderIngested
     from germane.kinds.documents.value import DocumentPage, Ingested, KeptDocument
@@ -93,10 +93,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Agent",
     "AgentBlocks",
+    "AgentConversations",
     "AgentDocuments",
     "AgentEvents",
     "AgentGraph",
-    "AgentHistory",
     "AgentMemories",
     "AgentTasks",
     "Delegation",
@@ -320,9 +320,9 @@ class Agent(BlockingAgent):
         return Delegations(self._awaited.delegations, self._loop)
 
     @cached_property
-    def history(self) -> AgentHistory:
+    def conversations(self) -> AgentConversations:
         """The conversations, to compact them."""
-        return AgentHistory(self._awaited.history, self._loop)
+        return AgentConversations(self._awaited.conversations, self._loop)
 
     def assemble(
         self,
@@ -360,7 +360,7 @@ class Agent(BlockingAgent):
         labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
         session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
         (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
-        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
+        `agent.conversations.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
         stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
@@ -448,7 +448,7 @@ class Agent(BlockingAgent):
             strategy=strategy,
         )
 
-    def recall(
+    def search(
         self,
         query: str,
         limit: int = 10,
@@ -459,7 +459,7 @@ class Agent(BlockingAgent):
     ) -> tuple[Scored, ...]:
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at
         most `limit`. Nothing is packed and no token counted. Raises `InvalidInput`."""
-        return self._loop.call(self._awaited.recall, query, limit, filters=filters, at=at, strategy=strategy)
+        return self._loop.call(self._awaited.search, query, limit, filters=filters, at=at, strategy=strategy)
 
     def delegate(
         self,
@@ -797,13 +797,13 @@ class AgentMemories(BlockingTwin):
         return self._loop.call(self._awaited.review, limit=limit)
 
     def resolve(self, id: str, *, keep: str) -> Contradiction:
-        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
-        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends.
+        Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
         return self._loop.call(self._awaited.resolve, id, keep=keep)
 
-    def history(self, id: str) -> tuple[Memory, ...]:
+    def versions(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        return self._loop.call(self._awaited.history, id)
+        return self._loop.call(self._awaited.versions, id)
 
 
 class AgentBlocks(BlockingTwin):
@@ -890,17 +890,17 @@ class AgentBlocks(BlockingTwin):
 
     def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
-        Survives a restart; how far it goes is bounded by the history."""
+        Survives a restart; how far it goes is bounded by the versions that are kept."""
         return self._loop.call(self._awaited.undo, label, by=by, reason=reason, system=system)
 
     def redo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Makes the edit again that was undone last, unless another edit followed, and returns the block."""
         return self._loop.call(self._awaited.redo, label, by=by, reason=reason, system=system)
 
-    def history(self, label: str) -> tuple[Version, ...]:
+    def versions(self, label: str) -> tuple[Version, ...]:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
-        return self._loop.call(self._awaited.history, label)
+        return self._loop.call(self._awaited.versions, label)
 
     def show_version(self, label: str, version: int) -> str:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
@@ -1532,10 +1532,10 @@ class Delegation(BlockingDelegation):
         return self._loop.call(self._awaited.fail, reason, artifacts=artifacts)
 
 
-class AgentHistory(BlockingTwin):
-    """As `germane.kinds.archive.handle.AgentHistory`."""
+class AgentConversations(BlockingTwin):
+    """As `germane.kinds.conversations.handle.AgentConversations`."""
 
-    _awaited: AwaitedAgentHistory
+    _awaited: AwaitedAgentConversations
 
     def compact(
         self,

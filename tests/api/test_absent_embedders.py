@@ -181,7 +181,7 @@ async def test_an_endpoint_that_was_never_reached_tells_its_dimension_later(tmp_
             asked = [{"role": "user", "content": "Is the vase in the cellar blue?"}]
             context = await agent.assemble(asked, model="gpt-4o", deadline=None)
             assert [report.status for report in context.metadata.sources if report.name == "embedding"] == ["ok"]
-            (hit,) = await agent.recall("Is the vase in the cellar blue?")
+            (hit,) = await agent.search("Is the vase in the cellar blue?")
             assert hit.candidate.evidence.cos_own
     await patient.close()
 

@@ -50,7 +50,7 @@ async def test_a_block_is_made_read_edited_and_listed(blocks: AgentBlocks) -> No
     await blocks.replace("persona", "calm", "bold")
     edited = await blocks.edit("persona", {"op": "insert_lines", "line": 0, "text": "Hello"}, by="anna", reason="asked")
     assert (edited.text, edited.version) == ("Hello\nI am bold and kind", 3)
-    last = (await blocks.history("persona"))[-1]
+    last = (await blocks.versions("persona"))[-1]
     assert (last.operation, last.by, last.reason, last.characters) == ("insert_lines", "x (anna)", "asked", len(edited.text))
     assert await blocks.show_version("persona", 1) == "I am calm and kind"
     with pytest.raises(NotFound):
@@ -122,7 +122,7 @@ async def test_undo_and_redo_survive_a_restart(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput):
             await blocks.redo("notes")
         assert [(await blocks.undo("notes")).text for _ in range(2)] == ["one two", "one"]
-        assert [version.undone for version in await blocks.history("notes")].count(True) == 3
+        assert [version.undone for version in await blocks.versions("notes")].count(True) == 3
 
 
 async def test_an_undo_takes_back_one_edit_and_keeps_the_others(blocks: AgentBlocks) -> None:
@@ -256,7 +256,7 @@ async def test_nobody_sees_or_changes_anothers_blocks(germane: Germane) -> None:
                 other.undo(name),
                 other.delete(name, system=True),
                 other.restore(name, system=True),
-                other.history(name),
+                other.versions(name),
                 other.share(name, "z", system=True),
                 other.pin(name, system=True),
                 other.show_version(name, 0),
@@ -334,8 +334,8 @@ async def test_a_viewport_that_goes_may_leave_a_text_over_the_limit(germane: Ger
     assert (await blocks.get("notes")).version == 0
 
 
-async def test_a_history_that_cant_be_consolidated_has_an_end(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document with its history has a size at most; what would exceed it is refused."""
+async def test_versions_that_cant_be_consolidated_have_an_end(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document with its versions has a size at most; what would exceed it is refused."""
     monkeypatch.setattr(revision, "_MAX_STORED", 600)
     blocks = germane.agent("x").blocks
     await blocks.create("notes", text="")

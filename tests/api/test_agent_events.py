@@ -124,7 +124,7 @@ async def test_searches_find_events_within_their_task_and_type(germane: Germane)
     await agent.events.record("error", "the boiler exploded", session="s", task="t2")
 
     async def found(**given: Any) -> set[str]:
-        return {hit.candidate.text for hit in await agent.recall("boiler", filters=Filters(**given))}
+        return {hit.candidate.text for hit in await agent.search("boiler", filters=Filters(**given))}
 
     assert len(await found()) == 3
     assert await found(task="t1") == await found(event_types=("decision",)) == {"Decision: replace the boiler"}

@@ -61,7 +61,7 @@ ROOMS: Mapping[str, Callable[[Germane, Agent], Any]] = MappingProxyType(
         "agent": lambda germane, agent: agent,
         **{
             name: partial(lambda name, germane, agent: getattr(agent, name), name)
-            for name in ("blocks", "delegations", "documents", "events", "graph", "history", "memories", "tasks")
+            for name in ("blocks", "delegations", "documents", "events", "graph", "conversations", "memories", "tasks")
         },
         "patterns": lambda germane, agent: agent.graph.patterns,
     }

@@ -29,7 +29,7 @@ async def block_of(agent: Agent, text: str, other: str) -> None:
 
 async def compacted(agent: Agent, text: str, other: str) -> None:
     talk = [{"role": ("user", "assistant")[at % 2], "content": f"{text} {other}"} for at in range(9)]
-    await agent.history.compact(talk, session="s1", model="gpt-4o", max_tokens=99)
+    await agent.conversations.compact(talk, session="s1", model="gpt-4o", max_tokens=99)
 
 
 VERBS: dict[str, Callable[[Agent, str, str], Awaitable[Any]]] = {
@@ -53,7 +53,7 @@ VERBS: dict[str, Callable[[Agent, str, str], Awaitable[Any]]] = {
     "matched": lambda agent, text, other: agent.graph.patterns.match(text),
     "compressed": lambda agent, text, other: agent.compress(f"{text} {other}" * 9, max_tokens=30),
     "about": lambda agent, text, other: agent.about(text),
-    "recalled": lambda agent, text, other: agent.recall(text),
+    "recalled": lambda agent, text, other: agent.search(text),
     "digest": lambda agent, text, other: agent.digest(text, deadline=None),
     "compacted": compacted,
 }

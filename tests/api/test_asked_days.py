@@ -105,7 +105,7 @@ async def test_what_is_asked_about_besides_the_day_comes_first(germane: Germane)
         ("2026-03-05T10:00:00Z", "A ladder must lean at seventy-five degrees."),
     ]
     agent = await told(germane, said)
-    found = await agent.recall("what did I tell you about the ladder yesterday", at=AT)
+    found = await agent.search("what did I tell you about the ladder yesterday", at=AT)
     assert [item.candidate.text for item in found][:2] == [said[1][1], said[0][1]]
 
 
@@ -139,7 +139,7 @@ async def test_an_answer_of_the_assistant_is_found_where_it_is_asked_for(germane
     agent = await told(germane, [("2026-03-12T09:00:00Z", "Which glue holds felt on glass?")])
     answer = "Contact cement holds felt on glass; let it dry for ten minutes first."
     await agent.record([{"role": "assistant", "content": answer, "created_at": "2026-03-12T09:01:00Z"}], session="2026-03-12")
-    found = await agent.recall("What did you recommend yesterday?", at=AT)
+    found = await agent.search("What did you recommend yesterday?", at=AT)
     assert answer in [item.candidate.text for item in found]
 
 

@@ -50,7 +50,7 @@ async def test_a_folder_is_renamed_with_all_in_it(blocks: AgentBlocks) -> None:
         ("z/y/one", "core"),
     ]
     assert await labels(blocks) == ["a", "a0", "ab/c", "z/y/b!", "z/y/b/two", "z/y/one"]
-    last = (await blocks.history("z/y/one"))[-1]
+    last = (await blocks.versions("z/y/one"))[-1]
     assert (last.operation, last.by, last.reason) == ("rename, change_type", "x (me)", "tidy")
 
 

@@ -40,7 +40,7 @@ async def labels(blocks: AgentBlocks, query: str = "pump", limit: int = 10) -> l
 
 
 async def recalled(agent: Agent, query: str = "How often is the pump checked?") -> list[str]:
-    return [found.candidate.text for found in await agent.recall(query)]
+    return [found.candidate.text for found in await agent.search(query)]
 
 
 async def sound(germane: Germane) -> bool:
@@ -48,7 +48,7 @@ async def sound(germane: Germane) -> bool:
 
 
 async def test_blocks_of_every_type_are_found(germane: Germane, agent: Agent) -> None:
-    """By their text, their label and what was logged; with `recall` too, where the archive has its own entries as well. Doctor
+    """By their text, their label and what was logged; with `search` too, where the archive has its own entries as well. Doctor
     finds nothing wrong with their search rows."""
     for type in ("core", "working", "archival"):
         await agent.blocks.create(type, text=f"The pump of the {type} house is checked", type=type)
@@ -127,7 +127,7 @@ async def test_who_sees_a_block_finds_it(germane: Germane, agent: Agent) -> None
     for other in (germane.agent("y", user="anna"), agent):
         with pytest.raises(NotFound):
             await other._scoped(other.scope).commit(indexing(mine.id))
-    assert await agent.recall("pump", filters=Filters(sensitivities=("public",))) == ()
+    assert await agent.search("pump", filters=Filters(sensitivities=("public",))) == ()
 
 
 async def test_many_edits_are_indexed_by_the_next_search(germane: Germane, agent: Agent) -> None:

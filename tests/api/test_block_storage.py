@@ -1,4 +1,4 @@
-"""What is stored of blocks: bounded histories, damage that is mended or told, crashes, exports, forgetting."""
+"""What is stored of blocks: bounded versions, damage that is mended or told, crashes, exports, forgetting."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def written(folder: Path, sql: str, *values: Any) -> None:
 
 
 async def aged(blocks: AgentBlocks, edits: int = 150) -> None:
-    """A block with more edits than its history keeps."""
+    """A block with more edits than versions that are kept."""
     await blocks.create("notes", text="begin")
     for number in range(edits):
         await blocks.edit("notes", SetText(text=f"edit {number} of the notes"))
 
 
 @pytest.mark.requirement("BLK-4")
-async def test_a_long_history_is_consolidated_away(tmp_path: Path) -> None:
+async def test_many_versions_are_consolidated_away(tmp_path: Path) -> None:
     """The last versions stay and can be undone and shown; the oldest are gone; nobody who reads the block sees a difference."""
     async with opened(tmp_path) as germane:
         blocks = germane.agent("x").blocks
@@ -65,15 +65,15 @@ async def test_a_long_history_is_consolidated_away(tmp_path: Path) -> None:
         before = await blocks.get("notes")
         await consolidated(germane)
         assert await blocks.get("notes") == before
-        history = await blocks.history("notes")
-        assert 3 <= len(history) <= 100
-        assert history[-1].number == 150
-        assert await blocks.show_version("notes", history[0].number) == f"edit {history[0].number - 1} of the notes"
+        versions = await blocks.versions("notes")
+        assert 3 <= len(versions) <= 100
+        assert versions[-1].number == 150
+        assert await blocks.show_version("notes", versions[0].number) == f"edit {versions[0].number - 1} of the notes"
         with pytest.raises(NotFound):
-            await blocks.show_version("notes", history[0].number - 1)
-        for version in reversed(history[-4:-1]):
+            await blocks.show_version("notes", versions[0].number - 1)
+        for version in reversed(versions[-4:-1]):
             assert (await blocks.undo("notes")).text == f"edit {version.number - 1} of the notes"
-        assert (await blocks.redo("notes")).text == f"edit {history[-3].number - 1} of the notes"
+        assert (await blocks.redo("notes")).text == f"edit {versions[-3].number - 1} of the notes"
     size = stored(tmp_path, "block_snapshots", "length(data)") + stored(tmp_path, column="coalesce(length(delta), 0)")
     assert size < 30_000
     async with opened(tmp_path) as germane:
@@ -81,7 +81,7 @@ async def test_a_long_history_is_consolidated_away(tmp_path: Path) -> None:
         with suppress(InvalidInput):
             texts += [(await blocks.undo("notes")).text for _ in range(200)]
         assert "edit" in (await blocks.get("notes")).text
-        assert (await blocks.history("notes"))[0].number > 1
+        assert (await blocks.versions("notes"))[0].number > 1
 
 
 @pytest.mark.requirement("BLK-4")
@@ -185,7 +185,7 @@ async def test_an_edit_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypa
                 await blocks.append("notes", " lost")
         assert (await blocks.get("notes")).text == "one two"
         assert (await blocks.append("notes", " three")).text == "one two three"
-        assert [version.number for version in await blocks.history("notes")] == [0, 1, 2]
+        assert [version.number for version in await blocks.versions("notes")] == [0, 1, 2]
 
 
 _KILLED = """

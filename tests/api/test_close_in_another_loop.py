@@ -21,7 +21,7 @@ def test_a_store_of_a_loop_that_is_closed_closes_in_another_one(tmp_path: Path) 
     async def begin() -> Germane:
         germane = await Germane.open(path, embedder=Hashed(), warm=False, freeze=False)
         await germane.agent("a", user="u").remember("tea is in the tin")
-        assert len(await germane.agent("a", user="u").recall("tea")) == 1
+        assert len(await germane.agent("a", user="u").search("tea")) == 1
         return germane
 
     async def end(germane: Germane) -> None:

@@ -86,7 +86,7 @@ async def test_a_dropped_vector_is_not_made_again_and_keywords_find_the_text(ope
     async with opening() as germane:
         agent = germane.agent(user="caroline")
         assert await germane.reembed() == 0
-        assert [hit.id for hit in await agent.recall("phone calls")] == [memory.id]
+        assert [hit.id for hit in await agent.search("phone calls")] == [memory.id]
         assert (await agent.consolidate(max_bytes=10, dry_run=True)).vectors_dropped == ()
 
 
@@ -101,7 +101,7 @@ async def test_messages_other_users_and_what_is_pinned_are_never_touched(agent: 
     assert (report.fits, [memory.id for memory in await kept(agent)]) == (False, [pinned.id])
     assert [memory.id for memory in await kept(other)] == [theirs.id]
     assert len([one async for one in agent.export() if one["type"] == "message"]) == 1
-    assert "Swam" not in [hit.candidate.text for hit in await agent.recall("Swam")]
+    assert "Swam" not in [hit.candidate.text for hit in await agent.search("Swam")]
 
 
 @pytest.mark.parametrize("given", [{}, {"max_memories": -1}, {"max_bytes": 1.5}, {"max_memories": True}])

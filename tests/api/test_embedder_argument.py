@@ -90,6 +90,6 @@ async def test_a_function_is_an_embedder() -> None:
         agent = germane.agent("house")
         await agent.remember("The vase is blue")
         assert {name: ok for name, _, ok in (await germane.check()).findings}["vectors"]
-        (hit,) = await agent.recall("colour of pottery")
+        (hit,) = await agent.search("colour of pottery")
         assert "vase" in hit.candidate.text
         assert germane.state.embedder_fault == ""

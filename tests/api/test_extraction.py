@@ -29,7 +29,7 @@ def user(text: str, **fields: Any) -> Message:
 
 
 async def kept(agent: Agent) -> list[Memory]:
-    page = await agent.memories.list(Filters(with_history=True), limit=100)
+    page = await agent.memories.list(Filters(with_ended=True), limit=100)
     return sorted(page.memories, key=lambda memory: memory.valid_from)
 
 
@@ -61,7 +61,7 @@ async def test_the_same_message_again_extracts_nothing(agent: Agent) -> None:
 
 
 async def test_what_is_restated_supersedes(agent: Agent) -> None:
-    """In one call and in two; a late report takes its place in history; a repeat only waits: it never holds."""
+    """In one call and in two; a late report takes its place among the versions; a repeat only waits: it never holds."""
     first = [user("I live in Rome.", created_at=MARCH), user("I moved to Oslo.", created_at=MARCH + timedelta(days=9))]
     await agent.record(first, session="s1")
     await agent.record([user("I moved to Lima.", created_at=MARCH + timedelta(days=20))], session="s2")
@@ -84,7 +84,7 @@ async def test_what_is_restated_supersedes(agent: Agent) -> None:
     ],
 )
 async def test_of_instructions_that_exclude_each_other_the_later_holds(agent: Agent, first: str, second: str) -> None:
-    """The earlier one stays in the history, and may be given again; one that arrives late has ended already."""
+    """The earlier one stays as a version, and may be given again; one that arrives late has ended already."""
     one, two = first.rstrip("."), second.rstrip(".")
     said = [user(text, created_at=MARCH + timedelta(days=day)) for day, text in ((9, second), (0, first), (20, first))]
     for number, message in enumerate(said):

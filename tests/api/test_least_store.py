@@ -66,7 +66,7 @@ async def test_a_store_that_lacks_everything_else_keeps_finds_and_forgets(german
     receipt = await agent.forget([kept.id])
     assert (receipt.scrubbed, receipt.memory_ids) == (False, (kept.id,))
     assert "doesn't overwrite" in receipt.waiting_for
-    assert await agent.recall("oolong") == ()
+    assert await agent.search("oolong") == ()
 
 
 async def test_what_it_cannot_do_is_refused_with_what_to_do_instead(germane: Germane, tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ async def main():
     async with Germane.open(":memory:", warm=True) as germane:
         agent = germane.agent()
         await agent.remember("Ana lives in Lisbon")
-        await agent.recall("Where does Ana live?")
+        await agent.search("Where does Ana live?")
         await agent.assemble([{"role": "user", "content": "Where does Ana live?"}], model="gpt-4o", deadline=None)
 
 asyncio.run(main())

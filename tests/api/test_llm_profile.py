@@ -158,7 +158,7 @@ async def test_what_has_ended_leaves_the_profile(opening: Opening, time: Ticking
 
 
 async def test_a_memory_ends_and_what_was_stated_waits_for_a_person(opening: Opening, time: Ticking) -> None:
-    """As where rules find the ending: the history has what ended, and a conflict stands beside what was stated on purpose."""
+    """As where rules find the ending: the versions have what ended, and a conflict stands beside what was stated on purpose."""
     bus, closed = "I take the bus to work", "they closed the bus line"
     llm = ScriptedLLM(listed(entry(bus)), answering(ended=[(bus, closed, "m1"), ("takes the bus", closed, "m1")]))
     async with opening(llm) as germane:
@@ -168,10 +168,10 @@ async def test_a_memory_ends_and_what_was_stated_waits_for_a_person(opening: Ope
         stated = await agent.remember("takes the bus", kind="preference")
         assert (await extracted(agent, time, f"Oh no, {closed}!")).ended == 2
         held = {one.text: one for one in (await agent.memories.list(limit=9)).memories if one.valid_to is None}
-        history = await agent.memories.history(memory.id)
+        versions = await agent.memories.versions(memory.id)
         review = await agent.memories.review()
     assert held.keys() == {stated.text, closed}
-    assert [one.text for one in history] == [bus, closed]
+    assert [one.text for one in versions] == [bus, closed]
     assert held[closed].derived_from != memory.derived_from
     assert [conflict.reason for conflict in review] == ["ended"]
 

@@ -24,12 +24,12 @@ async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
 
 
 async def test_a_memory_is_read_changed_and_traced_by_the_beginning_of_its_id(germane: Germane) -> None:
-    """All but the last character stands for the id in get, update and history."""
+    """All but the last character stands for the id in get, update and versions."""
     agent = germane.agent(user="anna")
     first = await agent.remember("Vienna", kind="fact", key="city")
     second = await agent.remember("Graz", kind="fact", key="city")
     assert (await agent.memories.get(first.id[:-1])).text == "city: Vienna"
-    assert [one.id for one in await agent.memories.history(second.id[:-1])] == [first.id, second.id]
+    assert [one.id for one in await agent.memories.versions(second.id[:-1])] == [first.id, second.id]
     assert (await agent.memories.update(second.id[:-1], confidence=0.5)).confidence == 0.5
 
 
@@ -51,7 +51,7 @@ async def test_what_nothing_has_is_not_found(germane: Germane, name: str) -> Non
     """`NotFound`, with a hint unless the id is whole."""
     agent = germane.agent()
     await agent.remember("tea")
-    for asked in (agent.find, agent.memories.get, agent.memories.history):
+    for asked in (agent.find, agent.memories.get, agent.memories.versions):
         with pytest.raises(NotFound, match="no memory") as error:
             await asked(name)
         assert ("four or more" in str(error.value)) == (len(name) < 36)
@@ -190,5 +190,5 @@ async def test_pinned_memories_dont_crowd_out_what_recall_looks_for(germane: Ger
         await agent.remember(f"Pinned rule number {n} about invoices", pinned=True)
     await agent.remember("The ferry to Skye leaves at seven")
     await agent.remember("The ferry has no lift", pinned=True)
-    found = [hit.candidate.text for hit in await agent.recall("When does the ferry leave?", 2)]
+    found = [hit.candidate.text for hit in await agent.search("When does the ferry leave?", 2)]
     assert sorted(found) == ["The ferry has no lift", "The ferry to Skye leaves at seven"]

@@ -71,7 +71,7 @@ async def test_another_question_gets_no_outline(agent: Agent) -> None:
 
 
 async def test_what_is_forgotten_is_in_no_line(agent: Agent) -> None:
-    found = await agent.recall("Rome in May")
+    found = await agent.search("Rome in May")
     await agent.forget([item.id for item in found if "Rome" in item.candidate.text])
     assert "Rome" not in (await asked(agent)).added
 

@@ -28,7 +28,7 @@ async def first(germane: Germane) -> tuple[str, float]:
     agent = germane.agent()
     await agent.remember("A kayak")
     await agent.remember("A blue kayak for two that lies in the garden behind the house all winter long")
-    best = (await agent.recall("blue kayak garden"))[0]
+    best = (await agent.search("blue kayak garden"))[0]
     return best.candidate.text, best.breakdown.relevance
 
 
@@ -48,12 +48,12 @@ async def test_search_chooses_by_it_too(model: Path) -> None:
     narrow = replace(DEFAULT, sources=tuple(replace(plan, limit=1) for plan in DEFAULT.sources))
     async with Germane.open(":memory:", embedder=Hashed(), relevance=model) as germane:
         await first(germane)
-        (best,) = await germane.agent().recall("blue kayak garden", strategy=narrow)
+        (best,) = await germane.agent().search("blue kayak garden", strategy=narrow)
         assert best.candidate.text == "A kayak"
         other = germane.agent("other")
         said = ["A kayak", "A blue kayak for two that lies in the garden behind the house all winter long"]
         await other.record([{"role": "user", "content": text} for text in said], session="s")
-        (best,) = await other.recall("blue kayak garden", strategy=narrow)
+        (best,) = await other.search("blue kayak garden", strategy=narrow)
         assert best.candidate.text == "A kayak"
 
 

@@ -104,7 +104,7 @@ async def test_retrievals_rise_only_for_what_was_injected_and_after_the_answer(o
         agent = germane.agent(user="caroline")
         injected = await agent.remember("Biscuit likes the beach")
         outside = await agent.remember("Biscuit " + "likes a very long walk along the river " * 40)
-        await agent.recall("Biscuit")
+        await agent.search("Biscuit")
         revision = await agent._scoped(agent.scope).revision()
         contexts = [await ask(agent, "Biscuit beach?", max_tokens=120, strategy="verbose") for _ in range(3)]
         assert all([item.id for item in context.items] == [injected.id] for context in contexts)
@@ -192,7 +192,7 @@ async def test_a_long_text_is_found_by_what_stands_in_its_middle(agent: Agent) -
     """It is analysed in parts, and whole."""
     text = " ".join(f"filler{at}" for at in range(20_000))
     await agent.record([{"role": "user", "content": f"{text} the zebra crossed {text}"}], session="s1")
-    found = await agent.recall("Which zebra crossed?")
+    found = await agent.search("Which zebra crossed?")
     assert [one.candidate.category for one in found] == ["conversation"]
 
 

@@ -55,9 +55,9 @@ async def test_what_is_restored_works_as_before(agent: Agent, empty: Germane, ca
     assert (done.memories, done.messages, done.directives, done.known) == (2, 2, 1, 0)
     assert await restored.directive() == "Be brief."
     assert (
-        "garden" in (await restored.recall("Biscuit"))[0].candidate.text + (await restored.recall("garden"))[0].candidate.text
+        "garden" in (await restored.search("Biscuit"))[0].candidate.text + (await restored.search("garden"))[0].candidate.text
     )
-    assert [memory.text for memory in await restored.memories.history(newest.id)] == ["city: Vienna", "city: Linz"]
+    assert [memory.text for memory in await restored.memories.versions(newest.id)] == ["city: Vienna", "city: Linz"]
     assert (await restored.memories.get(newest.id)).helpful == 1
     assert (await restored.record(TALK, session="s1")).added == ()
     await restored.record([{"role": "user", "content": "More"}], session="s1")

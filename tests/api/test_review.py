@@ -53,7 +53,7 @@ async def test_two_values_at_once_the_last_one_counts_and_the_other_can_be_resto
     assert (await agent.memories.resolve(conflict.id, keep=older.id)).resolved_at == done.resolved_at
     assert [memory.id for memory in (await agent.memories.list()).memories] == [older.id]
     assert (await agent.memories.get(newer.id)).superseded_by == older.id
-    assert {memory.id for memory in await agent.memories.history(older.id)} == {older.id, newer.id}
+    assert {memory.id for memory in await agent.memories.versions(older.id)} == {older.id, newer.id}
 
 
 async def test_a_fact_that_ends_a_pinned_one_is_recorded(agent: Agent, calendar: Calendar) -> None:

@@ -146,7 +146,7 @@ async def test_an_assembly_never_looks_for_secrets(opening: Opening, monkeypatch
         for name in ("germane.text.secrets.detection.find_secrets", "germane.kinds.messages.prepared.find_secrets"):
             monkeypatch.setattr(name, lambda *given: pytest.fail("searched"))
         await agent.assemble(TALK, model="gpt-4o", session="s", deadline=None)
-        await agent.recall(AWS)
+        await agent.search(AWS)
 
 
 async def test_a_tagged_secret_stays_out_of_contexts_unless_it_is_asked_for(opening: Opening) -> None:

@@ -19,7 +19,7 @@ from germane.compaction.message_cost import Measure
 from germane.compaction.placeholders import held_summary
 from germane.compaction.strategy import Truncate
 from germane.errors import StoreUnavailable
-from germane.kinds.archive.reads import HandlesKept, LatestSummaries, SummariesKept
+from germane.kinds.conversations.reads import HandlesKept, LatestSummaries, SummariesKept
 from germane.types.message import Message
 from germane_testing.provider import LocalProvider, local_provider
 from germane_testing.time_warp import Ticking
@@ -51,7 +51,7 @@ def block_in(messages: Sequence[Any]) -> str:
 
 
 async def by_history(agent: Agent, messages: list[dict[str, Any]], session: str = S) -> Shown:
-    made = await agent.history.compact(messages, session=session, model=MODEL, max_tokens=TOKENS)
+    made = await agent.conversations.compact(messages, session=session, model=MODEL, max_tokens=TOKENS)
     assert made.fits
     return made.trace.moves, block_in(made.messages)
 
@@ -181,12 +181,12 @@ async def test_what_was_written_is_exported_and_restored(opening: Opening, tmp_p
         await by_history(agent, asking(30))
         await worker_of(germane).drain()
         lines = [line async for line in agent.export()]
-        kept = await agent.history.summaries(S)
+        kept = await agent.conversations.summaries(S)
     (tmp_path / "other").mkdir()
     async with opening_in(tmp_path / "other", time)(ScriptedLLM()) as other:
         agent = other.agent(user="ana")
         await agent.restore(lines)
-        assert await agent.history.summaries(S) == kept
+        assert await agent.conversations.summaries(S) == kept
         assert [one.summary.method for one in kept] == ["extractive", "llm"]
         assert TOLD in (await by_history(agent, asking(42)))[1]
 
@@ -223,7 +223,7 @@ async def test_what_is_forgotten_is_dropped_and_not_told_again(opening: Opening,
         receipt = await agent.forget(session=S)
         kept = [key.owner[2] for key in germane._open.compactions._followed]
         assert kept == ["ben"]
-        assert len(receipt.history_ids) >= 3
+        assert len(receipt.compaction_ids) >= 3
         assert TOLD not in (await by_history(agent, asking(42)))[1]
         await worker_of(germane).drain()
         before = len(llm.prompts)
@@ -285,7 +285,7 @@ async def test_an_answer_about_what_was_forgotten_meanwhile_isn_t_kept(opening: 
         await forgetting.forget(session=S)
         opened.set()
         await worker_of(germane).drain()
-        assert await forgetting.history.summaries(S) == ()
+        assert await forgetting.conversations.summaries(S) == ()
         assert worker_of(germane).total.accepted == (process == "other")
     assert not stands_in(tmp_path)
 
@@ -308,7 +308,7 @@ async def test_what_isn_t_summed_up_or_kept_is_asked_about_by_nobody(opening: Op
     llm = ScriptedLLM(*[rooms] * 20)
     async with opening(llm) as germane:
         agent = germane.agent(user="ana")
-        await agent.history.compact(asking(40), session=S, model=MODEL, max_tokens=TOKENS, strategy=Truncate())
+        await agent.conversations.compact(asking(40), session=S, model=MODEL, max_tokens=TOKENS, strategy=Truncate())
         await agent.assemble(asking(40), model=MODEL, history_tokens=TOKENS, deadline=None)
         steps = agent.builder().with_model(MODEL).with_session(S).with_messages(asking(40)).with_history(keep=False)
         await steps.with_limits(history_tokens=TOKENS).with_deadline(None)
@@ -385,8 +385,8 @@ async def test_a_failure_in_the_middle_leaves_nothing_behind(opening: Opening, m
         left[0] = 10
         with pytest.raises(MemoryError):
             await by_history(agent, asking(60))
-        again = await agent.history.compact(asking(60), session=S, model=MODEL, max_tokens=TOKENS)
-        anew = await agent.history.compact(asking(60), session="new", model=MODEL, max_tokens=TOKENS)
+        again = await agent.conversations.compact(asking(60), session=S, model=MODEL, max_tokens=TOKENS)
+        anew = await agent.conversations.compact(asking(60), session="new", model=MODEL, max_tokens=TOKENS)
     assert (again.tokens_before, again.messages) == (anew.tokens_before, anew.messages)
 
 

@@ -1,4 +1,4 @@
-"""Shared history: whom a block is shared with sees what it was then, and what became of it since (BLK-6)."""
+"""Shared versions: whom a block is shared with sees what it was then, and what became of it since (BLK-6)."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ async def pair(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[
 async def test_versions_from_before_the_share_are_not_shown(pair: tuple[AgentBlocks, AgentBlocks | ClientBlocks]) -> None:
     """Neither their texts, nor who made them and why; the state that was shared is."""
     owner, other = pair
-    assert [(one.number, one.by, one.reason) for one in await other.history("plan")] == [(2, "", "")]
+    assert [(one.number, one.by, one.reason) for one in await other.versions("plan")] == [(2, "", "")]
     assert await other.show_version("plan", 2) == "intro"
     for number in (0, 1):
         with pytest.raises(NotFound) as refused:
             await other.show_version("plan", number)
         assert SECRET not in str(refused.value)
     assert await owner.show_version("plan", 1) == f"intro, {SECRET}"
-    assert len(await owner.history("plan")) == 3
+    assert len(await owner.versions("plan")) == 3
 
 
 async def test_nothing_from_before_the_share_is_undone_or_merged(
@@ -75,7 +75,7 @@ async def test_what_follows_the_share_is_seen_and_undone(pair: tuple[AgentBlocks
     await other.append("plan", " three")
     await owner.share("plan", "other", "append", system=True)
     await owner.share("plan", "other", "read_write", system=True)
-    assert [(one.number, one.reason) for one in await other.history("plan")] == [(2, ""), (3, "more"), (4, "")]
+    assert [(one.number, one.reason) for one in await other.versions("plan")] == [(2, ""), (3, "more"), (4, "")]
     assert await other.show_version("plan", 3) == "intro two"
     assert (await other.undo("plan")).text == "intro two"
     assert (await other.redo("plan")).text == "intro two three"
@@ -89,4 +89,4 @@ async def test_a_new_share_begins_anew(pair: tuple[AgentBlocks, AgentBlocks | Cl
     await owner.append("plan", f", {SECRET}")
     await owner.set_text("plan", "intro")
     await owner.share("plan", "other", "read_only", system=True)
-    assert [one.number for one in await other.history("plan")] == [4]
+    assert [one.number for one in await other.versions("plan")] == [4]

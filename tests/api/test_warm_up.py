@@ -112,7 +112,7 @@ async def test_opening_without_warming_up_loads_no_vocabulary(tmp_path: Path, mo
     async with Germane.open(tmp_path / "germane.db", warm=False) as germane:
         agent = germane.agent()
         await agent.remember("Ana lives in Lisbon")
-        assert await agent.recall("Lisbon")
+        assert await agent.search("Lisbon")
         assert loaded == []
         context = await agent.assemble([{"role": "user", "content": "Where does Ana live?"}], model="gpt-4o", deadline=None)
         assert context.metadata.memories_injected == 1

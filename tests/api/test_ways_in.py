@@ -15,8 +15,8 @@ from germane.cli.imports import read
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.integrations import MemoryArchive, compact, show_earlier
 from germane.integrations.memory_tool.tool import memory_tool
-from germane.kinds.archive.handle import AgentHistory
 from germane.kinds.blocks.handle import AgentBlocks
+from germane.kinds.conversations.handle import AgentConversations
 from germane.kinds.documents.handle import AgentDocuments
 from germane.kinds.events.handle import AgentEvents
 from germane.kinds.events.value import NewEvent
@@ -38,7 +38,7 @@ ROOMS = (
     AgentGraph,
     Patterns,
     AgentTasks,
-    AgentHistory,
+    AgentConversations,
     Delegations,
     AgentMemories,
 )
@@ -62,8 +62,8 @@ async def conversation(agent: Agent, own: str) -> None:
 async def compacted(agent: Agent, own: str) -> None:
     talk = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"{n} " + "word " * 80} for n in range(14)]
     first = {"role": "user", "content": [{"type": "text", "text": own}, {"type": "text", "text": f"what? {own}"}]}
-    await agent.history.compact([first, *talk[1:]], session="other", model="gpt-4o", max_tokens=700, deadline=None)
-    assert await agent.history.summaries("other")
+    await agent.conversations.compact([first, *talk[1:]], session="other", model="gpt-4o", max_tokens=700, deadline=None)
+    assert await agent.conversations.summaries("other")
 
 
 async def task(agent: Agent, own: str, end: str) -> None:
@@ -157,7 +157,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "AgentTasks.block": lambda agent, own: task(agent, own, "block"),
         "AgentTasks.branch": branched,
         "AgentTasks.inject": lambda agent, own: branched(agent, own, bring=True),
-        "AgentHistory.compact": compacted,
+        "AgentConversations.compact": compacted,
         "Delegations.begin": delegated,
         "Delegations.finish": lambda agent, own: delegated(agent, own, end=True),
         "AgentMemories.update": updated,
@@ -176,9 +176,9 @@ NAMES = frozenset(
 READING = frozenset(
     {
         *("about", "assemble", "audit", "build", "consolidate", "digest", "estimate_tokens", "expand", "extract"),
-        *("fallback", "feedback", "find", "forget", "mark_line", "messages", "profile", "recall", "sessions"),
+        *("fallback", "feedback", "find", "forget", "mark_line", "messages", "profile", "sessions"),
         *("stats", "texts", "users", "warm", "why", "approve", "consents", "delete", "delete_entry"),
-        *("delete_folder", "deny", "entry", "get", "history", "list", "pin", "redo", "restore"),
+        *("delete_folder", "deny", "entry", "get", "list", "pin", "redo", "restore", "versions"),
         *("search", "search_archive", "share", "shares", "show_version", "undo", "unshare", "value", "highlights"),
         *("chain", "mentions", "merge", "path", "relations", "salient", "traverse", "unrelate", "abandon"),
         *("branches", "peek", "resume", "switch", "outline", "rebuild", "show", "summaries", "allowed"),

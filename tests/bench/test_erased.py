@@ -32,7 +32,7 @@ pytestmark = pytest.mark.requirement("MEM-3")
 IN_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 ELSEWHERE = {
-    *("AddKey", "ChangeKey", "ForgetOwner", "PutTombstones", "RestoreHistory"),
+    *("AddKey", "ChangeKey", "ForgetOwner", "PutTombstones", "RestoreVersions"),
     *("IndexBlock", "CompleteOutline", "PutSnapshot", "PlacePassages"),
 }
 """Changes with text that no way makes: of API keys, which belong to no scope; of who forgot; of what an export holds; and those

@@ -18,7 +18,7 @@ from germane.cli import main
 Run = Callable[..., str]
 ADA = ("--user", "ada")
 COMMANDS = (
-    *("list", "show", "history", "create", "edit", "append", "set", "undo", "redo", "pin", "change", "delete", "restore"),
+    *("list", "show", "versions", "create", "edit", "append", "set", "undo", "redo", "pin", "change", "delete", "restore"),
     *("share", "unshare", "archive", "search", "consents", "approve", "deny"),
 )
 TASKS = '{"type": "list", "checkboxes": true}'
@@ -75,12 +75,12 @@ def test_a_block_is_made_read_changed_and_undone(run: Run) -> None:
     run("redo", made["id"], *ADA)
     assert shown(run, made["id"], *ADA)["text"] == "All new."
     assert run("show", "project/plan", "--version", "0", *ADA) == "First. \n"
-    versions = parsed(run("history", "project/plan", "--json", *ADA))["versions"]
+    versions = parsed(run("versions", "project/plan", "--json", *ADA))["versions"]
     assert [(one["operation"], one["by"], one["reason"]) for one in versions[:2]] == [
         ("create", "default (command line)", ""),
         ("append_text", "default (anna)", "she said so"),
     ]
-    told = run("history", "project/plan", *ADA)
+    told = run("versions", "project/plan", *ADA)
     assert "she said so" in told
     assert "default (anna)" in told
 
@@ -346,7 +346,7 @@ def test_everything_is_readable_at_any_width(run: Run, columns: int) -> None:
     run("create", "project/plan", "one two three", "--permission", "human", *ADA)
     run("append", "project/plan", "x", *ADA, expect=1)
     run("archive", "The blue vase", *ADA)
-    for command in (("list",), ("history", "project/plan"), ("consents",), ("search", "vase")):
+    for command in (("list",), ("versions", "project/plan"), ("consents",), ("search", "vase")):
         text = run(*command, *ADA, columns=columns)
         assert all(len(line.rstrip()) <= columns for line in text.splitlines())
         assert "…" not in text
@@ -356,7 +356,7 @@ def test_everything_is_readable_at_any_width(run: Run, columns: int) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("list", "show x", "history x", "edit x {}", "append x y", "set x y", "undo x", "redo x", "pin x", "delete x"),
+        *("list", "show x", "versions x", "edit x {}", "append x y", "set x y", "undo x", "redo x", "pin x", "delete x"),
         *("restore x", "share x y", "share", "unshare x y", "search x", "consents", "approve x", "deny x"),
         "change x --label y",
     ],

@@ -102,7 +102,7 @@ def test_what_was_kept_is_counted_and_forgotten_with_its_session(run: Run) -> No
     counted = dict(line.split() for line in run("stats").splitlines() if line.split()[0] in ("archived", "summaries"))
     assert counted == {"archived": str(json.loads(run("stats", "--json"))["archived"]), "summaries": "1"}
     assert "kept parts of compacted conversations" in run("forget", "--session", "s1", "--dry-run")
-    assert json.loads(run("forget", "--session", "s1", "--yes", "--json"))["history_ids"]
+    assert json.loads(run("forget", "--session", "s1", "--yes", "--json"))["compaction_ids"]
     assert made["cited"][0] in run("show", made["cited"][0], expect=1)
 
 

@@ -62,7 +62,7 @@ def test_a_model_is_fitted_to_recorded_requests_and_used(run: Run) -> None:
     assert all(word in page for word in ("| mine | before |", "`people_lexical`, held out", "| `intercept` |"))
     with Germane.open(":memory:", relevance="model.toml") as germane:
         germane.agent().remember("The kayak is blue")
-        assert len(germane.agent().recall("kayak")) == 1
+        assert len(germane.agent().search("kayak")) == 1
 
 
 def test_what_was_kept_is_read_the_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_a_listing_narrows_and_shows_history_on_request(run: Run, told: dict[str
 def test_a_thing_is_shown_with_all_that_is_known(run: Run, told: dict[str, str]) -> None:
     """By id, by its beginning and by the caller's message id; with history and provenance."""
     shown = parsed(run("show", told["new"][:-1], "--user", "ada", "--json"))
-    assert (shown["id"], shown["history"]) == (told["new"], [told["old"], told["new"]])
+    assert (shown["id"], shown["versions"]) == (told["new"], [told["old"], told["new"]])
     text = run("show", told["new"], "--user", "ada")
     assert "Vienna" in text
     assert "← this one" in text
@@ -99,9 +99,9 @@ def test_a_memory_is_corrected_by_the_beginning_of_its_id(run: Run, told: dict[s
     assert "isn't valid" not in run("update", told["new"], "--confidence", "nan", "--user", "ada", expect=2)
 
 
-def test_history_messages_sessions_users_agents_and_counts(run: Run, told: dict[str, str]) -> None:
+def test_versions_messages_sessions_users_agents_and_counts(run: Run, told: dict[str, str]) -> None:
     """Each as JSON and as a text that names what the JSON has."""
-    history = parsed(run("history", told["old"][:-2], "--user", "ada", "--json"))["memories"]
+    history = parsed(run("versions", told["old"][:-2], "--user", "ada", "--json"))["memories"]
     assert [one["id"] for one in history] == [told["old"], told["new"]]
     messages = parsed(run("messages", "--user", "ada", "--json"))["messages"]
     assert [one["message_id"] for one in messages] == ["m1", "m2"]
@@ -124,7 +124,7 @@ def test_no_column_is_cut_to_nothing_at_any_width(run: Run, told: dict[str, str]
     """At 40 columns things are stacked, with whole ids; no line is longer than the terminal."""
     commands: list[tuple[str, ...]] = [(name, "--user", "ada") for name in ("messages", "sessions", "stats")]
     commands += [("list", "--all", "--user", "ada"), ("users",), ("agents",), ("orgs",), ("search", "Lisbon", "--user", "ada")]
-    commands += [("show", "m1", "--user", "ada"), ("history", told["new"], "--user", "ada")]
+    commands += [("show", "m1", "--user", "ada"), ("versions", told["new"], "--user", "ada")]
     for command in commands:
         text = run(*command, columns=columns)
         assert max(map(len, text.splitlines())) <= columns, command
@@ -207,7 +207,7 @@ def test_what_all_users_share_is_hinted_at_without_a_user(run: Run) -> None:
 
 def test_another_users_thing_is_named_to_whoever_has_the_file(run: Run, told: dict[str, str]) -> None:
     """show, update, history and --why say whose it is, and what to type."""
-    for command in (("show",), ("update", "--unpinned"), ("history",)):
+    for command in (("show",), ("update", "--unpinned"), ("versions",)):
         for scope in ((), ("--org", "other")):
             error = run(command[0], told["pin"], *command[1:], *scope, expect=1)
             org = " of org default" if scope else ""
@@ -240,7 +240,7 @@ def test_forget_completes_an_id_but_guesses_nothing_where_nobody_is_asked(run: R
     assert len(parsed(run("forget", "m1", "--yes", "--user", "ada", "--json"))["event_ids"]) == 1
 
 
-@pytest.mark.parametrize("command", [*LOOKING, "show x", "update x y", "history x", "explain --query x --why y"])
+@pytest.mark.parametrize("command", [*LOOKING, "show x", "update x y", "versions x", "explain --query x --why y"])
 def test_looking_creates_no_store(run: Run, command: str, tmp_path: Path) -> None:
     """A mistyped name doesn't look like an empty store."""
     assert "no database at" in run(*command.split(), expect=3)

@@ -55,7 +55,7 @@ LOOKS = [
     ("documents", "doc.md"),
     ("block", "list"),
     ("block", "show", "persona"),
-    ("block", "history", "persona"),
+    ("block", "versions", "persona"),
     ("block", "search", "vase"),
     ("block", "consents"),
     ("event", "highlights"),
@@ -115,7 +115,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         agent.graph.relate("Bob", "lives_in", "Rome")
         agent.tasks.push("Ship it", session="default")
         agent.documents.ingest(doc)
-        handle = agent.history.compact(LONG, session="c1", model="gpt-4o", max_tokens=1500, deadline=None).cited[0]
+        handle = agent.conversations.compact(LONG, session="c1", model="gpt-4o", max_tokens=1500, deadline=None).cited[0]
     with served_file(db) as server:
         yield {"db": str(db), "server": server, "handle": handle, "folder": str(folder)}
 
@@ -170,7 +170,7 @@ def test_a_server_stores_changes_and_forgets_what_a_file_does(command: Command, 
     made = command("remember", "--kind", "fact", "--key", "floor", "--value", '{"number": 4}', "--json", of="server")
     memory = json.loads(made.out)
     shown = json.loads(command("show", memory["id"], "--json", of="db").out)
-    assert memory == {name: value for name, value in shown.items() if name != "history"}
+    assert memory == {name: value for name, value in shown.items() if name != "versions"}
     assert memory["value"] == {"number": 4}
     assert "tags         home" in command("update", memory["id"], "--tag", "home", of="server").out
     assert command("feedback", memory["id"], of="server").out == "marked 1 as helpful\n"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from germane.compaction.placeholders import held_summary, mask_line, masked_handle, summary_block
 from germane.integrations import FolderArchive, MemoryArchive, compact, rebuild, show_earlier, tool_definition
-from germane.kinds.archive.value import ArchiveEntry
+from germane.kinds.conversations.value import ArchiveEntry
 from germane.types.message import Message
 from support.examples import examples
 from support.long_talk import in_shape, long_talk

@@ -11,7 +11,7 @@ import pytest
 from germane.compaction.reading.exchange import read_exchange
 from germane.compaction.reading.outline_line import read_line
 from germane.dialects.registry import parse_all
-from germane.kinds.archive.outline import MAX_EXCHANGE_MESSAGES, OutlinedMessage, line_of_exchange, split_exchanges
+from germane.kinds.conversations.outline import MAX_EXCHANGE_MESSAGES, OutlinedMessage, line_of_exchange, split_exchanges
 from germane.types.message import Message
 
 pytestmark = pytest.mark.requirement("HIST-5")

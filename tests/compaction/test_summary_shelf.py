@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from germane.compaction.llm_summary.covered_span import CoveredExchange, CoveredSpan, ShelvedSummary, SummaryShelf
 from germane.compaction.notes import ExchangeNotes
-from germane.kinds.archive.value import told_fingerprint, told_span
+from germane.kinds.conversations.value import told_fingerprint, told_span
 
 pytestmark = pytest.mark.requirement("HIST-2", "HIST-3")
 

@@ -12,7 +12,7 @@ from germane.compaction.reading.outline_line import read_line
 from germane.dialects.edits import masked
 from germane.dialects.opaque import held_text
 from germane.dialects.registry import dialect, parse
-from germane.kinds.archive.outline import OutlinedMessage, line_of_exchange
+from germane.kinds.conversations.outline import OutlinedMessage, line_of_exchange
 from germane.types.message import Message, Opaque, ToolResult
 
 pytestmark = pytest.mark.requirement("INJECT-11")

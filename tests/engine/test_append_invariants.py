@@ -93,7 +93,7 @@ async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provid
                 chat.history, before = chat.history[2:] if chat.history[:1] != [_system(chat.history)] else [], None
                 trimmed = True
             case "forget":
-                found = await agent.recall("greyhound", 1)
+                found = await agent.search("greyhound", 1)
                 await agent.forget([one.id for one in found])
                 before = None
             case "remember":

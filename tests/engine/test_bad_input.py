@@ -84,8 +84,8 @@ def test_a_filter_that_cannot_be_used_is_named(field: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("verb", "arguments", "named"),
     [
-        *(("recall", {"query": value}, "query") for value in (None, 5)),
-        *(("recall", {"query": "x", "limit": value}, "limit") for value in ("x", -1, 1.5, None)),
+        *(("search", {"query": value}, "query") for value in (None, 5)),
+        *(("search", {"query": "x", "limit": value}, "limit") for value in ("x", -1, 1.5, None)),
         *(("feedback", {"ids": value}, "ids") for value in (None, 5, [5])),
         *(("forget", {"ids": value}, "ids") for value in (5, [None])),
         *(("forget", {name: 5}, name) for name in ("key", "tag", "session", "user")),
@@ -244,7 +244,7 @@ async def test_any_language_is_found_by_asking_in_it_and_counted_right(agent: Ag
     text, question, answer = LANGUAGES[language]
     noise = [{"role": "user", "content": other} for name, (other, *_) in LANGUAGES.items() if name != language]
     await agent.record([{"id": "m1", "role": "user", "content": text}, *noise], session="s1")
-    found = await agent.recall(question, 1)
+    found = await agent.search(question, 1)
     assert [one.candidate.provenance.message_id for one in found] == ["m1"]
     context = await ask(agent, question, max_tokens=240)
     assert answer in context.added

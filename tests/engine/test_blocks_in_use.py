@@ -109,14 +109,14 @@ async def test_the_archive_is_found_by_what_the_request_asks(agent: Agent, strat
     context = await assembled(agent, strategy=strategy)
     assert {item.id for item in context.items if item.category == "archival"} == {entry.id, f"{block.id}@0"}
     assert "pressure: The pump has three bar" in context.added
-    found = [(scored.id, scored.candidate.category) for scored in await agent.recall("pump")]
+    found = [(scored.id, scored.candidate.category) for scored in await agent.search("pump")]
     core = await agent.blocks.get("persona")
     wanted = [(entry.id, "archival"), (f"{block.id}@0", "archival"), (f"{core.id}@0", "block")]
     assert sorted(found) == sorted(wanted)
     assert (await agent.digest("pump")).items == ()
     assert all(item.category != "block" for item in (await agent.digest("pump", strategy="default")).items)
     for filters in (Filters(kinds=("fact",)), Filters(tags=("a",)), Filters(session="s")):
-        assert await agent.recall("pump", filters=filters) == ()
+        assert await agent.search("pump", filters=filters) == ()
     await agent.blocks.delete_entry(entry.id)
     await agent.blocks.set_text("pressure", "Nothing")
     assert [item.category for item in (await assembled(agent, strategy=strategy)).items] == ["block"]

@@ -113,7 +113,7 @@ async def test_a_bad_request_is_refused_before_it_reaches_a_source(opening: Open
             with pytest.raises(InvalidInput):
                 await agents[number % 3].assemble(ASKED, model="gpt-4o", deadline=None, **bad())
             with suppress(InvalidInput):
-                await agents[number % 3].recall("What?", **bad())
+                await agents[number % 3].search("What?", **bad())
         assert not [one for one in germane.state.breakers if one.condition != "closed"]
 
 

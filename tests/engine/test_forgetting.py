@@ -67,7 +67,7 @@ async def test_the_receipt_says_what_it_waits_for_and_again_how_it_is_then(agent
         receipt = await agent.forget([memory.id])
         assert (receipt.memory_ids, receipt.scrubbed) == ((memory.id,), False)
         assert "a reader that holds an older snapshot of the file" in receipt.waiting_for
-        assert await agent.recall("tea") == ()
+        assert await agent.search("tea") == ()
         assert not (await agent.forget(tag="anything")).scrubbed
     assert replace(await agent.forget([memory.id]), checked=()) == Receipt(scrubbed=True)
 

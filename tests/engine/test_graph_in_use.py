@@ -114,14 +114,14 @@ async def test_another_users_graph_is_never_offered(germane: Germane, agent: Age
 
 
 @pytest.mark.requirement("GATHER-6", "GRAPH-2")
-async def test_a_relation_that_ended_is_shown_only_where_history_is_asked_for(agent: Agent) -> None:
+async def test_a_relation_that_ended_is_shown_only_where_it_is_asked_for(agent: Agent) -> None:
     """With the day of its end."""
     await filled(agent)
     ended = replace(WORKS, user=agent.scope.user, valid_to=MOMENT - timedelta(days=1))
     await store_of(agent).commit(writing(PutRelation(ended)))
     now = await asked(agent, strategy=_with_graph(), at=MOMENT)
     assert "works_at" not in now.added
-    then = await asked(agent, strategy=_with_graph(), at=MOMENT, filters=Filters(with_history=True))
+    then = await asked(agent, strategy=_with_graph(), at=MOMENT, filters=Filters(with_ended=True))
     assert f"Acme ({ended.valid_from:%Y-%m-%d} until {ended.valid_to:%Y-%m-%d})" in then.added
 
 

@@ -11,7 +11,7 @@ from germane import Agent, Filters, Germane, NotFound
 from support.calendar import Calendar
 from support.stories import ask
 
-EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
+EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_ended=True)
 WHO = {
     "anna": {"user": "anna"},
     "ben": {"user": "ben"},
@@ -41,7 +41,7 @@ async def agents(germane: Germane) -> dict[str, Agent]:
 
 async def everything_seen(agent: Agent) -> str:
     """All that any verb tells this scope."""
-    seen: list[object] = [await agent.recall("Biscuit canary", 100, filters=EVERYTHING)]
+    seen: list[object] = [await agent.search("Biscuit canary", 100, filters=EVERYTHING)]
     seen += [one async for one in agent.export()]
     seen.append(await agent.memories.list(EVERYTHING, limit=1000))
     seen.append(await agent.directive())
@@ -82,7 +82,7 @@ async def test_absent_and_forbidden_look_alike(agents: dict[str, Agent]) -> None
         answers = []
         for id in (theirs, "00000000-0000-7000-8000-000000000000"):
             told = []
-            for verb in (agents[mine].memories.get, agents[mine].memories.history):
+            for verb in (agents[mine].memories.get, agents[mine].memories.versions):
                 with pytest.raises(NotFound) as raised:
                     await verb(id)
                 told.append(str(raised.value).replace(id, "ID"))
@@ -132,7 +132,7 @@ async def test_what_is_sensitive_is_not_injected_unless_allowed(agent: Agent, st
 
 
 @pytest.mark.requirement("GATHER-6", "MEM-4")
-async def test_what_was_superseded_or_has_expired_is_gathered_only_with_history(agent: Agent, calendar: Calendar) -> None:
+async def test_what_was_superseded_or_has_expired_is_gathered_only_with_ended(agent: Agent, calendar: Calendar) -> None:
     """At the time asked about; what was forgotten never comes back, asked for or not."""
     await agent.remember("Lisbon", kind="fact", key="home city")
     gone = await agent.remember("My home city was once Atlantis")
@@ -144,14 +144,14 @@ async def test_what_was_superseded_or_has_expired_is_gathered_only_with_history(
 
     async def found(**options: object) -> set[str]:
         context = await ask(agent, "What is my home city?", session=None, **options)
-        recalled = await agent.recall("home city", **options)  # type: ignore[arg-type]
+        recalled = await agent.search("home city", **options)  # type: ignore[arg-type]
         texts = {one.candidate.text for one in recalled}
         assert texts == {item.scored.candidate.text for item in context.items}
         return {text.removeprefix("home city: ") for text in texts}
 
     assert await found() == {"Porto"}
     assert await found(at=calendar.moment - timedelta(days=2, hours=12)) == {"Lisbon", "My home city pass"}
-    assert await found(filters=Filters(with_history=True)) == {"Porto", "Lisbon", "My home city pass"}
+    assert await found(filters=Filters(with_ended=True)) == {"Porto", "Lisbon", "My home city pass"}
 
 
 @pytest.mark.requirement("MEM-3", "GATHER-6")

@@ -34,7 +34,7 @@ async def test_the_matching_part_is_shown_and_told_as_a_part(told: Agent) -> Non
 
 
 async def test_recall_gives_the_matching_passage(told: Agent) -> None:
-    (found,) = [one.candidate for one in await told.recall("spare key flowerpot") if NEEDLE in one.candidate.text]
+    (found,) = [one.candidate for one in await told.search("spare key flowerpot") if NEEDLE in one.candidate.text]
     assert found.passage is not None
     assert found.passage.size == len(LONG)
 

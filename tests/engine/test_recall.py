@@ -76,15 +76,15 @@ def _known(found: tuple[Scored, ...]) -> list[tuple[str, float, tuple[str, ...]]
 async def test_a_limit_returns_the_first_of_what_reading_everything_returns(agent: Agent, strategy: Any) -> None:
     """With recency that weighs little and much, duplicates and a memory."""
     for question in (QUESTION, "kitchen table", "Was anything told at 3?"):
-        every = _known(await agent.recall(question, 10_000, at=MOMENT, strategy=strategy))
+        every = _known(await agent.search(question, 10_000, at=MOMENT, strategy=strategy))
         for limit in LIMITS:
-            assert _known(await agent.recall(question, limit, at=MOMENT, strategy=strategy)) == every[:limit]
+            assert _known(await agent.search(question, limit, at=MOMENT, strategy=strategy)) == every[:limit]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
 async def test_what_cannot_be_among_the_first_is_not_read(agent: Agent, read: list[int], limit: int) -> None:
     """The limit and a few more, and as many as recency could still raise."""
-    await agent.recall(QUESTION, limit, at=MOMENT, strategy=replace(DEFAULT, weights=Weights(relevance=0.0, recency=0.0)))
+    await agent.search(QUESTION, limit, at=MOMENT, strategy=replace(DEFAULT, weights=Weights(relevance=0.0, recency=0.0)))
     assert len(read) == 1
     assert limit <= read[0] <= limit + SPARE
 
@@ -103,16 +103,16 @@ async def test_what_only_a_text_tells_is_looked_for_in_all(
     agent: Agent, read: list[int], question: str, options: dict[str, Any]
 ) -> None:
     """Letters of the question, what is excluded, and a form without a bound on what may move."""
-    await agent.recall(question, 5, at=MOMENT, **options)
+    await agent.search(question, 5, at=MOMENT, **options)
     assert read[0] >= 80
 
 
 async def test_results_that_are_excluded_leave_no_gap(agent: Agent) -> None:
     """The next best take their place."""
-    best = await agent.recall(QUESTION, 60, at=MOMENT)
+    best = await agent.search(QUESTION, 60, at=MOMENT)
     names = [one.candidate.provenance.message_id for one in best[:50]]
     exclude = frozenset(name for name in names if name)
-    rest = await agent.recall(QUESTION, 10, at=MOMENT, filters=Filters(exclude=exclude))
+    rest = await agent.search(QUESTION, 10, at=MOMENT, filters=Filters(exclude=exclude))
     assert len(rest) == 10
     assert not {one.candidate.provenance.message_id for one in rest} & exclude
 

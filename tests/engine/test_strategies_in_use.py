@@ -235,7 +235,7 @@ async def test_pinned_memories_keys_and_tags_go_in_whatever_is_asked(agent: Agen
 async def test_recall_answers_scored_items_and_counts_nothing(agent: Agent) -> None:
     """Best first, at most as many as asked for."""
     await told(agent)
-    found = await agent.recall("What is my greyhound called?", 2)
+    found = await agent.search("What is my greyhound called?", 2)
     assert found[0].candidate.provenance.message_id == "m1"
     assert len(found) == 2
     assert found[0].score >= found[1].score

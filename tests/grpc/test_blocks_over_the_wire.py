@@ -51,7 +51,7 @@ async def service(tmp_path: Path) -> AsyncIterator[tuple[AgentBlocks, Client]]:
 
 @pytest.mark.requirement("BLK-2")
 async def test_what_the_client_makes_and_reads_is_what_the_library_returns(service: tuple[AgentBlocks, Client]) -> None:
-    """create, get, value, list, edit, history, show_version, undo, redo: every field."""
+    """create, get, value, list, edit, versions, show_version, undo, redo: every field."""
     own, client = service
     blocks = client.blocks
     plan = await blocks.create("project/plan", text="one\n", description="what to do", by="anna", reason="start")
@@ -68,7 +68,7 @@ async def test_what_the_client_makes_and_reads_is_what_the_library_returns(servi
     assert (await blocks.replace("project/plan", "two", "2")).text == "ONE\n2\n"
     assert (await blocks.undo("project/plan")).text == "ONE\ntwo\n"
     assert (await blocks.redo("project/plan")).text == "ONE\n2\n"
-    assert await blocks.history("project/plan") == await own.history("project/plan")
+    assert await blocks.versions("project/plan") == await own.versions("project/plan")
     assert await blocks.show_version("project/plan", 1) == "one\ntwo\n"
     assert (await client.stats()).blocks == 2
 
@@ -225,10 +225,10 @@ async def test_the_blocking_client_has_the_same_calls(service: tuple[AgentBlocks
             made = twin.blocks.create("plan", text="one")
             with pytest.raises(NotFound):
                 twin.blocks.get("nothing")
-            return [made, twin.blocks.list(), twin.blocks.append("plan", "!").text, twin.blocks.history("plan")]
+            return [made, twin.blocks.list(), twin.blocks.append("plan", "!").text, twin.blocks.versions("plan")]
 
-    made, listed, text, history = await asyncio.to_thread(blocking)
-    assert (made.text, listed, text, history) == ("one", (made,), "one!", await own.history("plan"))
+    made, listed, text, versions = await asyncio.to_thread(blocking)
+    assert (made.text, listed, text, versions) == ("one", (made,), "one!", await own.versions("plan"))
 
 
 @pytest.mark.requirement("RPC-4")

@@ -52,7 +52,7 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
         kept = await client.remember("Prefers e-mail to phone calls", kind="preference", pinned=True, tags=["contact"])
         assert kept.tags == ("contact",)
         assert await client.directive("Be kind.") == await client.directive() == "Be kind."
-        found = await client.recall("vase", 5)
+        found = await client.search("vase", 5)
         assert "s1" in {one.candidate.session for one in found}
         answer = await client.assemble(ASKED, model="gpt-4o", session="s2")
         directive, found, asked = answer.messages
@@ -172,7 +172,7 @@ async def test_what_narrows_goes_over_the_wire() -> None:
         assert kept.valid_from == datetime(2025, 12, 31, 23, tzinfo=UTC)
         await client.remember("The vase is red.", tags=["other"])
         for filters in (Filters(tags=("vase",)), {"tags": ["vase"], "until": datetime(2100, 1, 1, tzinfo=UTC)}):
-            found = await client.recall("vase", filters=filters)
+            found = await client.search("vase", filters=filters)
             assert [one.candidate.text for one in found] == ["The vase is blue."]
             answer = await client.assemble(ASKED, model="gpt-4o", filters=filters)
             assert "is blue" in str(answer.messages)
@@ -186,7 +186,7 @@ async def test_the_blocking_client_has_the_same_verbs() -> None:
         def work() -> tuple[Any, ...]:
             with Blocking(client._connection.address.target, limit=LONG) as blocking:
                 kept = blocking.remember("The vase is blue.", pinned=True)
-                found = [one.candidate.text for one in blocking.recall("vase")]
+                found = [one.candidate.text for one in blocking.search("vase")]
                 answer = blocking.within(user="somebody").assemble(ASKED, model="gpt-4o")
                 return found, blocking.feedback([kept.id]), blocking.directive(), answer.messages[-1] is ASKED[0]
 
@@ -209,7 +209,7 @@ async def test_verbs_raise_germanes_errors() -> None:
         Blocking(f"127.0.0.1:{unused_port()}") as blocking,
         pytest.raises(germane.errors.StoreUnavailable, match="UNAVAILABLE"),
     ):
-        blocking.recall("x")
+        blocking.search("x")
 
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])

@@ -11,7 +11,7 @@ import pytest
 from germane.api.germane import Germane
 from germane.api.operations import HANDLES, operations
 from germane.grpc.messages import context_pb2, memory_pb2
-from germane.kinds.archive.handle import AgentHistory
+from germane.kinds.conversations.handle import AgentConversations
 from germane.kinds.keys.handle import Keyring
 from germane.kinds.tasks.handle import Delegation
 from germane.types.operation import Withholding
@@ -27,7 +27,7 @@ TYPED = {
 ALSO_TYPED = {
     "feedback": "GiveFeedback",
     "forget": "Forget",
-    "recall": "Search",
+    "search": "Search",
     "record": "Record",
     "remember": "Remember",
 }
@@ -96,7 +96,7 @@ def test_the_made_module_is_what_the_table_says() -> None:
 
 def test_every_public_method_is_an_operation() -> None:
     """Or a typed RPC, or it is listed with the reason; and what is listed exists."""
-    rooms = (*HANDLES, ("germane", Germane), ("keys", Keyring), ("delegation", Delegation), ("history", AgentHistory))
+    rooms = (*HANDLES, ("germane", Germane), ("keys", Keyring), ("delegation", Delegation), ("history", AgentConversations))
     methods = {
         f"{room}.{name}".lstrip(".")
         for room, handle in rooms

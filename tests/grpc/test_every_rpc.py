@@ -67,13 +67,13 @@ async def test_what_is_updated_is_what_it_is_from_then_on(wire: Wire) -> None:
     assert (changed["content"]["text"], changed["expires_at"]) == ("Likes coffee", None)
 
 
-async def test_a_facts_history_is_told_oldest_first(wire: Wire) -> None:
-    """memories.history."""
+async def test_a_facts_versions_are_told_oldest_first(wire: Wire) -> None:
+    """memories.versions."""
     await kept(wire, "Berlin", "fact", key="city", valid_from="2020-01-01")
     newer = await kept(wire, "Paris", "fact", key="city", valid_from="2021-01-01")
-    history = await answered(calling(wire, "memories.history", id=newer.id))
-    assert [one["content"]["value"] for one in history] == ["Berlin", "Paris"]
-    assert history[0]["superseded_by"] == newer.id
+    versions = await answered(calling(wire, "memories.versions", id=newer.id))
+    assert [one["content"]["value"] for one in versions] == ["Berlin", "Paris"]
+    assert versions[0]["superseded_by"] == newer.id
 
 
 async def test_a_search_streams_what_it_found_best_first(wire: Wire) -> None:

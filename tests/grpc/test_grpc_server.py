@@ -29,7 +29,7 @@ from support.listening import Wire, answered, asked, calling, listening, opened,
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {
     "germane.context.v1.ContextAssemblyService",
-    "germane.context.v1.EventService",
+    "germane.context.v1.MessageService",
     "germane.context.v1.MemoryService",
     "germane.context.v1.OperationService",
     "grpc.health.v1.Health",

@@ -121,7 +121,7 @@ OTHERS: list[tuple[str, Any, str]] = [
 ]
 OPERATIONS: list[tuple[str, dict[str, Any], str]] = [
     ("memories.get", {"id": LONG}, "id has 300 characters"),
-    ("memories.history", {"id": LONG}, "id has 300 characters"),
+    ("memories.versions", {"id": LONG}, "id has 300 characters"),
     ("memories.update", {"id": LONG, "text": "x"}, "id has 300 characters"),
     ("memories.list", {"cursor": LONG}, "cursor has 300 characters, 256 are allowed"),
     ("memories.list", {"filters": {"tags": ["t"] * 1_001}}, "filters.tags has 1,001 entries"),

@@ -56,7 +56,7 @@ def own(germane: Germane) -> Agent:
 
 
 async def test_memories_come_back_as_the_library_returns_them(tmp_path: Path) -> None:
-    """List, get, history, update: every field."""
+    """List, get, versions, update: every field."""
     async with service(tmp_path) as (germane, client):
         agent = own(germane)
         listed = (await agent.memories.list(limit=2)).memories
@@ -64,12 +64,12 @@ async def test_memories_come_back_as_the_library_returns_them(tmp_path: Path) ->
         assert page.memories == listed
         rest = await client.memories.list(limit=9, cursor=page.cursor)
         assert (len(rest.memories), rest.cursor) == (1, None)
-        everything = Filters(with_history=True, kinds=("fact",), sensitivities=("private",))
+        everything = Filters(with_ended=True, kinds=("fact",), sensitivities=("private",))
         found = await client.memories.list(everything)
         assert found.memories == (await agent.memories.list(everything)).memories
         newer = next(memory for memory in found.memories if memory.text == "city: Graz")
         assert await client.memories.get(newer.id[:-1]) == newer
-        assert await client.memories.history(newer.id) == await agent.memories.history(newer.id)
+        assert await client.memories.versions(newer.id) == await agent.memories.versions(newer.id)
         changed = await client.memories.update(newer.id, "Linz", confidence=0.5, observed_at=None)
         assert (changed.text, changed.confidence) == ("city: Linz", 0.5)
         assert changed == await agent.memories.get(newer.id)

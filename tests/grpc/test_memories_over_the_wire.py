@@ -52,7 +52,7 @@ async def test_what_is_remembered_is_the_librarys_memory(service: tuple[Agent, C
     assert (await client.remember("Likes tea", kind="preference")).id == made[2].id
     shared = await client.remember("The shop opens at nine", agent_wide=True)
     assert shared.user is None
-    assert any(one.candidate.id == shared.id for one in await client.within(user="ben").recall("shop"))
+    assert any(one.candidate.id == shared.id for one in await client.within(user="ben").search("shop"))
 
 
 async def test_what_is_recalled_is_what_the_library_finds(service: tuple[Agent, Client, Wire]) -> None:
@@ -63,12 +63,12 @@ async def test_what_is_recalled_is_what_the_library_finds(service: tuple[Agent, 
     await agent.blocks.archive("A tin of tea is in the cupboard")
     for given in ({}, {"limit": 1}, {"filters": {"tags": ["drink"]}}, {"strategy": "compact"}):
         own: Any = given | ({"filters": _tagged()} if "filters" in given else {})
-        assert await client.recall("tea", at=AT, **given) == await agent.recall("tea", at=AT, **own)
-    assert len(await client.recall("tea")) == 3
+        assert await client.search("tea", at=AT, **given) == await agent.search("tea", at=AT, **own)
+    assert len(await client.search("tea")) == 3
     wrong: Any = [{"limit": 0}, {"limit": 1001}, {"limit": True}, {"strategy": "none"}, {"filters": {"kinds": ["tune"]}}]
     for given in wrong:
         with pytest.raises(InvalidInput):
-            await client.recall("tea", **given)
+            await client.search("tea", **given)
 
 
 def _tagged() -> Any:
@@ -109,7 +109,7 @@ async def test_a_long_result_is_written_beside_the_loop(
     for number in range(30):
         await client.remember(f"Tea {number} is in the cupboard")
     assert set(threads) == {get_ident()}
-    for long in (client.recall("tea", 30), client.memories.list()):
+    for long in (client.search("tea", 30), client.memories.list()):
         threads.clear()
         await long
         assert get_ident() not in threads
@@ -124,7 +124,7 @@ async def test_anothers_memory_is_nobodys(service: tuple[Agent, Client, Wire]) -
     assert await client.feedback([kept.id, "no-such-id"]) == 1
     assert await client.feedback([kept.id], helpful=False) == 1
     for other in (client.within(user="ben"), client.within(org="other"), client.within(agent="other")):
-        assert await other.recall("canary") == ()
+        assert await other.search("canary") == ()
         assert await other.feedback([kept.id]) == 0
         assert not await other.forget([kept.id])
         assert not await other.forget(everything=True)
@@ -164,9 +164,9 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
         others = [await client("read", "write", org="other"), await client("read", "write", agent="other")]
         again = await writer.remember(CANARY, kind="preference")
         assert (again.id, CANARY in repr(again)) == (kept.id, False)
-        assert [one.candidate.text for one in await reader.recall("canary")] == [CANARY]
+        assert [one.candidate.text for one in await reader.search("canary")] == [CANARY]
         assert await writer.feedback([kept.id]) == 1
-        denied: list[Any] = [writer.recall("canary")]
+        denied: list[Any] = [writer.search("canary")]
         for one in (reader, *others):
             denied += [
                 one.remember("x"),
@@ -174,7 +174,7 @@ async def test_a_key_does_what_it_allows(germane: Germane) -> None:
                 one.forget([kept.id]),
                 one.feedback([kept.id]),
             ]
-        denied += [one.recall("canary") for one in others]
+        denied += [one.search("canary") for one in others]
         for call in denied:
             with pytest.raises(GermaneError, match="PERMISSION_DENIED"):
                 await call

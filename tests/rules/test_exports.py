@@ -27,7 +27,7 @@ def test_germane_exports_exactly_its_public_face() -> None:
 def test_the_blocking_twin_exports_its_handles() -> None:
     """`germane.sync` has only the blocking handles; values are shared with `germane`."""
     assert germane.sync.__all__ == [
-        *("Agent", "AgentBlocks", "AgentDocuments", "AgentEvents", "AgentGraph", "AgentHistory", "AgentMemories"),
+        *("Agent", "AgentBlocks", "AgentConversations", "AgentDocuments", "AgentEvents", "AgentGraph", "AgentMemories"),
         *("AgentTasks", "Delegation", "Delegations", "Germane", "Keyring", "Patterns"),
     ]
 

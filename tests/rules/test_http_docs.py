@@ -50,10 +50,10 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
     with serving(tmp_path / "germane.db", GERMANE_SERVE_DEADLINE_MS="30000") as service:
         answers = [sent(service.http, command) for command in commands()]
         assert [status for status, _ in answers] == [200, 200, 200]
-        recorded, assembled, recalled = [found for _, found in answers]
+        recorded, assembled, found = [answer for _, answer in answers]
         assert len(recorded["added"]) == 1
         assert "I am vegetarian" in json.dumps(assembled["messages"])
-        assert "vegetarian" in recalled[0]["candidate"]["text"]
+        assert "vegetarian" in found[0]["candidate"]["text"]
         wrong = "curl -s localhost:7412/v1/agents/support/memories/list?org=acme\\&limit=0"
         status, problem = sent(service.http, wrong)
         shown = json.loads(re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)[0])

@@ -64,7 +64,7 @@ def test_public_and_private_are_seen_unless_said_otherwise() -> None:
 
 @pytest.mark.requirement("GATHER-6")
 def test_what_does_not_hold_at_the_time_asked_about_is_not_seen() -> None:
-    """From its beginning, up to but not including its end; with history, all of it."""
+    """From its beginning, up to but not including its end; with what has ended, all of it."""
     units = [
         a_unit(1, valid_from=NOW, valid_to=inf),
         a_unit(2, valid_from=NOW + 1),
@@ -72,15 +72,15 @@ def test_what_does_not_hold_at_the_time_asked_about_is_not_seen() -> None:
         a_unit(4, valid_to=NOW + 1),
     ]
     assert seen(units) == {1, 4}
-    assert seen(units, with_history=True) == {1, 2, 3, 4}
+    assert seen(units, with_ended=True) == {1, 2, 3, 4}
 
 
 @pytest.mark.requirement("GATHER-6")
-def test_what_was_dropped_is_not_seen_even_with_history() -> None:
+def test_what_was_dropped_is_not_seen_even_with_what_has_ended() -> None:
     partition = Partition(0)
     partition.extend([a_unit(1), a_unit(2)])
     partition.drop([1])
-    query = asking("ash", filters=Filters(with_history=True))
+    query = asking("ash", filters=Filters(with_ended=True))
     assert allowed_rows(partition, 2, query, NOW, None).tolist() == [False, True]
 
 

@@ -25,7 +25,7 @@ from germane.types.scope import Scope
 from germane_testing.builders import NOON, Hashed, a_memory, writing
 from support.examples import whole
 
-EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
+EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_ended=True)
 BUDGET = StorageBudget(max_memories=20)
 
 

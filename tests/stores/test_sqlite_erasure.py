@@ -105,5 +105,5 @@ async def test_a_tombstone_says_who_and_why(tmp_path: Path) -> None:
     await scoped.commit(writing(PutMemory(memory)))
     await scoped.commit(writing(forgetting([PutMemory(memory)])))
     assert remains(tmp_path, {"canary", memory.id, "operator", "asked to"}) == {memory.id, "operator", "asked to"}
-    assert (await scoped.ask(ListMemories(Filters(with_history=True), at=NOON, limit=9))).memories == ()
+    assert (await scoped.ask(ListMemories(Filters(with_ended=True), at=NOON, limit=9))).memories == ()
     await store.close()

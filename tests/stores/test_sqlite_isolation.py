@@ -27,7 +27,7 @@ T = TypeVar("T")
 SCOPES = [
     Scope(org=org, agent=agent, user=user) for org in ("a", "b") for agent in ("x", "a") for user in (None, "x", "y", "a")
 ]
-EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
+EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_ended=True)
 scopes = st.sampled_from(SCOPES)
 
 

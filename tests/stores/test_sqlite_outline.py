@@ -11,16 +11,16 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.kinds.archive.outline import OutlinedMessage, line_hash, line_of_exchange, outline_name, split_exchanges
-from germane.kinds.archive.reads import LatestLines, ListOutline
+from germane.kinds.conversations.outline import OutlinedMessage, line_hash, line_of_exchange, outline_name, split_exchanges
+from germane.kinds.conversations.reads import LatestLines, ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.injections import PutInjection, SessionInjections
 from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import Forget
 from germane.stores.contract import ScopedStore
-from germane.stores.sql.archive import outlines
-from germane.stores.sql.archive.outlines import messages_between
+from germane.stores.sql.conversations import outlines
+from germane.stores.sql.conversations.outlines import messages_between
 from germane.stores.sqlite import SqliteStore
 from germane.text.normal import content_hash
 from germane.types.query import Filters

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.clock import Clock
-from germane.kinds.archive.reads import ListOutline
+from germane.kinds.conversations.reads import ListOutline
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.memories.reads import Forget

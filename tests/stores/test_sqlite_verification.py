@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from germane import Agent, Germane
-from germane.kinds.archive.reads import PutArchived
+from germane.kinds.conversations.reads import PutArchived
 from germane.stores.contract import Checkup
 from germane_testing.builders import an_archived, writing
 

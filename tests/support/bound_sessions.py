@@ -224,7 +224,7 @@ class BoundSession:
                     await agent.blocks.delete(block.label, system=True)
                 await agent.blocks.create("human", text="She lives in Basel.", pinned=True)
             case "forget":
-                await agent.forget([one.id for one in await agent.recall(word or "greyhound", 1)])
+                await agent.forget([one.id for one in await agent.search(word or "greyhound", 1)])
             case "forget another's":
                 other = self.opened[0].agent("a", user=f"{self.user} other")
                 await other.forget([(await other.remember("Tea?")).id])

@@ -19,7 +19,7 @@ from germane.api.operations import HANDLES, Operation, operations
 
 FILE = Path(__file__).parents[2] / "src" / "germane" / "grpc" / "client" / "handles.py"
 _PARENTS = {"graph.patterns": "graph"}
-ROOMS = tuple(dict.fromkeys(room for room, _ in HANDLES))
+ATTRIBUTES = tuple(dict.fromkeys(attribute for attribute, _ in HANDLES))
 _HEAD = '''# Made by tests/support/client_handles.py from the table of operations. To change it, run "make twins".
 """Handles: the handles of the asyncio client.
 
@@ -93,24 +93,25 @@ def made() -> str:
     """Returns the source of the made module."""
     source = _Source()
     source.named("germane.grpc.client.operation_call", "ClientHandle")
-    rooms: dict[str, list[Operation]] = {room: [] for room in ROOMS}
+    operations_of: dict[str, list[Operation]] = {attribute: [] for attribute in ATTRIBUTES}
     for one in operations().values():
         if not one.declared.rpc:
-            rooms[one.room].append(one)
-    order = sorted(rooms, key=lambda room: (room in _PARENTS.values(), room == ""))  # what others name comes first
-    body = "\n\n\n".join(_class(room, rooms[room], source) for room in order)
+            operations_of[one.attribute].append(one)
+    # What others name comes first.
+    order = sorted(operations_of, key=lambda attribute: (attribute in _PARENTS.values(), attribute == ""))
+    body = "\n\n\n".join(_class(attribute, operations_of[attribute], source) for attribute in order)
     return formatted(_HEAD + "\n".join(source.lines()) + "\n\n\n" + body + "\n")
 
 
-def class_name(room: str) -> str:
+def class_name(attribute: str) -> str:
     """Returns the name of a handle's class."""
-    return f"Client{room.rpartition('.')[2].capitalize() or 'Verbs'}"
+    return f"Client{attribute.rpartition('.')[2].capitalize() or 'Verbs'}"
 
 
-def _class(room: str, methods: list[Operation], source: _Source) -> str:
-    says = f"The methods of `agent.{room}`." if room else "The methods of the agent itself, and its handles."
-    parts = [f'class {class_name(room)}(ClientHandle):\n    """{says}"""']
-    inner = [one for one in ROOMS if _PARENTS.get(one, "") == room and one]
+def _class(attribute: str, methods: list[Operation], source: _Source) -> str:
+    says = f"The methods of `agent.{attribute}`." if attribute else "The methods of the agent itself, and its handles."
+    parts = [f'class {class_name(attribute)}(ClientHandle):\n    """{says}"""']
+    inner = [one for one in ATTRIBUTES if _PARENTS.get(one, "") == attribute and one]
     for one in inner:
         name = one.rpartition(".")[2]
         parts.append(

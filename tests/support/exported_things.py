@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 from germane.compaction.notes import SpanSummary
-from germane.kinds.archive.value import KeptSummary
 from germane.kinds.blocks.permission import Share
 from germane.kinds.blocks.schema import TextSchema
 from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion, Version, content_hash_of
+from germane.kinds.conversations.value import KeptSummary
 from germane.kinds.events.value import Event, ReplacementLink
 from germane.kinds.graph.statement import EntityStatement
 from germane.kinds.graph.value import Entity, Pattern, Relation

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
-from germane.kinds.archive.reads import LatestLines
+from germane.kinds.conversations.reads import LatestLines
 from germane.kinds.events.reads import LatestHighlights, ListEvents, RecentEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.graph.reads import MatchingPatterns, SalientEntities, SeenNamed, WalkFrom

@@ -37,7 +37,7 @@ class Wire:
         self.assembly = context_pb2.ContextAssemblyServiceStub(channel)
         self.ibex = ibex_pb2.ContextAssemblyServiceStub(channel)
         self.memories = memory_pb2.MemoryServiceStub(channel)
-        self.events = memory_pb2.EventServiceStub(channel)
+        self.events = memory_pb2.MessageServiceStub(channel)
         self.operations = operation_pb2.OperationServiceStub(channel)
 
 

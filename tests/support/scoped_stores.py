@@ -13,15 +13,15 @@ from germane.clock import Clock
 from germane.engine.admission import AdmissionQueue
 from germane.engine.assembly import Outcome
 from germane.engine.engine import Engine
-from germane.kinds.archive.reads import LatestLines
 from germane.kinds.blocks.reads import FirstNamed, StandingBlocks
 from germane.kinds.blocks.value import ArchivalEntry
+from germane.kinds.conversations.reads import LatestLines
 from germane.kinds.events.reads import ListSessions, RecentEvents, SeenEvents, SessionPage
 from germane.kinds.events.value import Event
 from germane.kinds.injections import KeptInjections, SessionInjections
 from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.directive import CurrentDirective, Directive
-from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, Page, PinnedMemories, SeenMemories
+from germane.kinds.memories.reads import ListMemories, Page, PinnedMemories, SeenMemories, VersionsOfMemory
 from germane.kinds.memories.value import Memory
 from germane.kinds.profile.reads import LineMarks, TellingClauses
 from germane.kinds.tasks.reads import DelegationInto, StackView
@@ -80,7 +80,7 @@ _ANSWERS: dict[type[Read[Any]], Any] = {
     RecentEvents: (),
     SeenEvents: (MESSAGE,),
     ListSessions: SessionPage(sessions=()),
-    HistoryOfMemory: (MEMORY,),
+    VersionsOfMemory: (MEMORY,),
     ListMemories: Page(memories=(MEMORY,)),
 }
 """What `Kept` answers, by the type of the read; a function makes the answer of the read."""

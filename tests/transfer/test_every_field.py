@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import ArchiveEntry, KeptEntry
+from germane.kinds.conversations.value import ArchiveEntry, KeptEntry
 from germane.kinds.memories.value import Episode, Fact, Note
 from germane.transfer.contents import (
     Contents,

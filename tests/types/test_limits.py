@@ -104,7 +104,7 @@ FILTERS: list[tuple[dict[str, Any], str]] = [
     ({"event_types": [LONG]}, r"filters.event_types\[0\] has 300 characters, 256"),
     ({"session": LONG}, "filters.session has 300 characters, 256"),
     ({"task": LONG}, "filters.task has 300 characters, 256"),
-    ({"with_history": "no"}, "filters.with_history must be true or false, not 'no'"),
+    ({"with_ended": "no"}, "filters.with_ended must be true or false, not 'no'"),
 ]
 SENSE: list[tuple[dict[str, Any], str]] = [
     ({"kinds": ["fact", "opinion"]}, "filters.kinds must be some of fact, .* not 'opinion'"),
@@ -132,8 +132,8 @@ STRATEGIES: list[tuple[Callable[[], Strategy], str]] = [
     (lambda: derive(DEFAULT, {"sources": {"recent": {"timeout": HUGE}}}), "timeout must be a number of seconds above 0"),
 ]
 OTHERS: list[tuple[str, dict[str, Any], str]] = [
-    ("recall", {"query": "x" * 4_000_001}, "query has 4,000,001 characters"),
-    ("recall", {"query": "x", "limit": HUGE}, "limit must be a whole number"),
+    ("search", {"query": "x" * 4_000_001}, "query has 4,000,001 characters"),
+    ("search", {"query": "x", "limit": HUGE}, "limit must be a whole number"),
     ("fallback", {"messages": ASKED, "model": LONG}, "model has 300 characters"),
     ("fallback", {"messages": ASKED, "model": "gpt-4o", "reason": LONG}, "reason has 300 characters, 256"),
     ("record", {"messages": ASKED * 200_001, "session": "s"}, "messages has 200,001 messages, 200,000 .*in several calls"),
@@ -189,7 +189,7 @@ OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("forget", {"ids": ["a"], "dry_run": "no"}, "dry_run must be true or false, not 'no'"),
     ("directive", {"text": "x" * 100_001}, "directive has 100,001 characters, 100,000"),
     ("memories.get", {"id": LONG}, "id has 300 characters"),
-    ("memories.history", {"id": LONG}, "id has 300 characters"),
+    ("memories.versions", {"id": LONG}, "id has 300 characters"),
     ("memories.update", {"id": LONG, "text": "x"}, "id has 300 characters"),
     ("memories.list", {"cursor": LONG}, "cursor has 300 characters, 256"),
     ("memories.list", {"limit": HUGE}, "limit must be a whole number from 1 to 1,000"),
@@ -239,7 +239,7 @@ async def test_filters_without_sense_are_refused_where_they_are_used(shared: Ger
     agent, filters = shared.agent(zone="America/New_York"), Filters(**given)
     for verb, arguments in (
         ("assemble", {"messages": ASKED, "model": "gpt-4o"}),
-        ("recall", {"query": "x"}),
+        ("search", {"query": "x"}),
         ("memories.list", {}),
     ):
         with pytest.raises(InvalidInput, match=f"^{text}"):
@@ -267,7 +267,7 @@ def names() -> Iterator[tuple[str, dict[str, Any]]]:
         yield "forget", {"ids": ["a"], argument: HALF}
     for verb in ("forget", "feedback"):
         yield verb, {"ids": ["a", HALF]}
-    for verb in ("get", "history"):
+    for verb in ("get", "versions"):
         yield f"memories.{verb}", {"id": HALF}
     yield "memories.update", {"id": HALF, "text": "x"}
     yield "memories.list", {"cursor": HALF}
@@ -315,7 +315,7 @@ async def test_half_a_character_goes_through_in_what_people_type(agent: Agent) -
     await agent.record([{"role": "user", "content": f"My greyhound is Biscuit {HALF}"}], session="s1")
     context = await agent.assemble(ASKED, model="gpt-4o", query=f"greyhound {HALF}", session="s2", deadline=None)
     assert "Biscuit" in context.added
-    assert await agent.recall(f"greyhound {HALF}")
+    assert await agent.search(f"greyhound {HALF}")
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -326,7 +326,7 @@ async def test_what_reaches_the_limits_is_let_through(agent: Agent) -> None:
     tags, exclude = [*many(999), "pet"], [*many(9_999), other.id]
     wide = Filters(tags=tags, exclude=frozenset(exclude), kinds=["note"] * 1_000, sensitivities=["private"] * 1_000)  # type: ignore[arg-type]
     assert [one.id for one in (await agent.memories.list(wide)).memories] == [kept.id]
-    assert [one.id for one in await agent.recall("greyhound", filters=wide)] == [kept.id]
+    assert [one.id for one in await agent.search("greyhound", filters=wide)] == [kept.id]
     typed = Filters(event_types=[*many(999), "user_message"])  # type: ignore[arg-type]
     context = await agent.assemble(ASKED, model="gpt-4o", filters=typed, deadline=None)
     assert context.metadata.degradation_level == 0

@@ -1,4 +1,4 @@
-"""germane: turns recorded as messages, in their own shape. `recall` answers a search, `assemble` writes the context. With
+"""germane: turns recorded as messages, in their own shape. `search` answers a search, `assemble` writes the context. With
 `--minilm` the shared embedder instead of its default."""
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Ours:
             await self._agent.record(messages, session=session)
 
     def search(self, query: str, limit: int) -> list[str]:
-        found = self._runner.run(self._agent.recall(query, limit, at=self._at))
+        found = self._runner.run(self._agent.search(query, limit, at=self._at))
         return [str(one.candidate.provenance.message_id) for one in found]
 
     def clock(self, request: dict[str, Any]) -> dict[str, Any]:

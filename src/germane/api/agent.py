@@ -16,7 +16,7 @@ from germane.api.arguments import System, build_request, identifiers
 from germane.api.contents import find_thing, list_messages, list_sessions, list_users, statistics, texts_by_id
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.strategies import allowed_filters
-from germane.api.verbs.assemble import assemble, fall_back, recall
+from germane.api.verbs.assemble import assemble, fall_back, search
 from germane.api.wiring import Parts
 from germane.compaction.strategy import CompactionStrategy
 from germane.extraction.archetypes.value import Archetype
@@ -30,8 +30,7 @@ from germane.kinds.remote_values import Assembled
 from germane.stores.contract import ScopedStore, WarmsUp
 from germane.types.budget import Effort
 from germane.types.candidate import Provenance, Scored
-from germane.types.checks import check_flags, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_text, check_whole_number
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, ID, QUERY
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
     from germane.api.builder.builder import Builder
     from germane.api.verbs.about import AboutEntity
     from germane.api.verbs.transfer import Exported, Line, Restored
-    from germane.kinds.archive.handle import AgentHistory
     from germane.kinds.blocks.handle import AgentBlocks
+    from germane.kinds.conversations.handle import AgentConversations
     from germane.kinds.documents.handle import AgentDocuments
     from germane.kinds.events.handle import AgentEvents
     from germane.kinds.graph.handle import AgentGraph
@@ -117,11 +116,11 @@ class Agent:
         return Delegations(self._parts, self.scope, lambda child: Agent(self._parts, child).assemble)
 
     @cached_property
-    def history(self) -> AgentHistory:
+    def conversations(self) -> AgentConversations:
         """The conversations, to compact them."""
-        from germane.kinds.archive.handle import AgentHistory
+        from germane.kinds.conversations.handle import AgentConversations
 
-        return AgentHistory(self._parts, self.scope)
+        return AgentConversations(self._parts, self.scope)
 
     def builder(self) -> Builder:
         """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
@@ -175,7 +174,7 @@ class Agent:
         labels or ids of memory blocks that this request refers to: they are shown as well as those of every context. Where the
         session has a task stack (`agent.tasks`), it is in the context; `task` is the id of the task that this request works on
         (default: the current one), False leaves the stack out. With `history` the conversation is compacted first, as
-        `agent.history.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
+        `agent.conversations.compact` does, to `history_tokens` tokens, by default to what the model's window has room for; True
         stands for `Summarise()`. `metadata.history` says what was done. By default the messages stay as they are.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
@@ -247,7 +246,7 @@ class Agent:
         ids and provenance within the budgets of `memory.v1`, or one line that says why there is none. The same for an
         interactive turn and for one of a delegated agent. `assemble(…, strategy="digest")` writes the same list into messages.
         Tokens are those of `model`. Raises `InvalidInput`."""
-        string("query", query, QUERY, valid=False)
+        check_text("query", query, QUERY, valid=False)
         plan = without_directive(self._parts.strategies.find(strategy))
         asked = [{"role": "user", "content": query}]
         context = await self.assemble(
@@ -262,7 +261,7 @@ class Agent:
         )
         return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities, max_tokens)
 
-    async def recall(
+    async def search(
         self,
         query: str,
         limit: int = 10,
@@ -273,7 +272,7 @@ class Agent:
     ) -> tuple[Scored, ...]:
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at
         most `limit`. Nothing is packed and no token counted. Raises `InvalidInput`."""
-        return await recall(self._parts, self.scope, query, limit, filters=filters, at=at, strategy=strategy)
+        return await search(self._parts, self.scope, query, limit, filters=filters, at=at, strategy=strategy)
 
     async def delegate(
         self,
@@ -353,7 +352,7 @@ class Agent:
         be shown, isn't there. Raises `NotFound`, `InvalidInput`."""
         from germane.api.verbs.expand import expand_item as expanded
 
-        return (await expanded(self._parts, self.scope, string("name", name, ID), context)).text
+        return (await expanded(self._parts, self.scope, check_text("name", name, ID), context)).text
 
     @operation("read")
     async def estimate_tokens(self, content: str, *, model: str = "gpt-4o") -> TokenCount:
@@ -515,7 +514,7 @@ class Agent:
     async def find(self, id: str) -> Memory | Event:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
-        return await find_thing(self._scoped(self.scope), string("id", id, ID))
+        return await find_thing(self._scoped(self.scope), check_text("id", id, ID))
 
     async def about(
         self,

@@ -24,8 +24,7 @@ from germane.search.relevance import matrix, sigmoid
 from germane.stages.gather.source import Skipped, with_vector
 from germane.stages.read.query import read
 from germane.stores.contract import ScopedStore
-from germane.types.checks import check_flags, check_optional_text, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_optional_text, check_text, check_whole_number
 from germane.types.inventory import Stats, UserPage
 from germane.types.limits import CURSOR, ID, PAGE, QUERY
 from germane.types.query import EVERY_SENSITIVITY, Filters
@@ -164,7 +163,7 @@ async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> 
 async def search_blocks(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundBlock, ...]:
     """See `AgentBlocks.search`."""
     check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-    string("query", query, QUERY, valid=False)
+    check_text("query", query, QUERY, valid=False)
     await index_all(parts, scope)
     found = await _search(parts, scope, query, limit, ("archival", "block"))
     wanted = {one.entry.id: one.relevance for one in found}
@@ -194,7 +193,7 @@ async def index_all(parts: Parts, scope: Scope) -> None:
 
 async def _search(parts: Parts, scope: Scope, query: str, limit: int, kinds: tuple[str, ...]) -> tuple[FoundEntry, ...]:
     check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-    string("query", query, QUERY, valid=False)
+    check_text("query", query, QUERY, valid=False)
     request = build_request(scope=scope, catalog=parts.catalog, clock=parts.clock, messages=(), model="any", query=query)
     asked = read(request)
     asked = replace(asked, filters=replace(asked.filters, kinds=kinds))

@@ -17,7 +17,7 @@ from typing import Any, get_origin, get_type_hints
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
-from germane.api.remote_verbs import RemoteHistory, RemoteVerbs
+from germane.api.remote_verbs import RemoteConversations, RemoteVerbs
 from germane.errors import InvalidInput
 from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.documents.handle import AgentDocuments
@@ -41,7 +41,7 @@ HANDLES: tuple[tuple[str, type], ...] = (
     ("events", AgentEvents),
     ("graph", AgentGraph),
     ("graph.patterns", Patterns),
-    ("history", RemoteHistory),
+    ("conversations", RemoteConversations),
     ("memories", AgentMemories),
     ("tasks", AgentTasks),
 )
@@ -66,7 +66,7 @@ class Operation:
     result's (`return`)."""
 
     name: str
-    room: str
+    attribute: str
     handle: type
     method: Callable[..., Any]
     declared: Declared
@@ -127,8 +127,8 @@ class Operation:
         target: Any = agent
         if self.handle is RemoteVerbs:
             target = RemoteVerbs(agent, germane, keep=keep)
-        elif self.room:
-            target = RemoteHistory(agent) if self.handle is RemoteHistory else attrgetter(self.room)(agent)
+        elif self.attribute:
+            target = RemoteConversations(agent) if self.handle is RemoteConversations else attrgetter(self.attribute)(agent)
         result = await self.method(target, *listed, **named)
         if (data := self.declared.gives) is None:
             return result
@@ -143,10 +143,10 @@ def listed_hint(parameter: Parameter, hint: Any) -> Any:
 @cache
 def operations() -> Mapping[str, Operation]:
     """Returns the operations by name, in the order of their handles."""
-    return MappingProxyType({one.name: one for room, handle in HANDLES for one in _of(room, handle)})
+    return MappingProxyType({one.name: one for attribute, handle in HANDLES for one in _of(attribute, handle)})
 
 
-def _of(room: str, handle: type) -> list[Operation]:
+def _of(attribute: str, handle: type) -> list[Operation]:
     found = []
     for name, method in vars(handle).items():
         if (said := declared(method)) is None:
@@ -159,8 +159,8 @@ def _of(room: str, handle: type) -> list[Operation]:
         parameters = {key: value for key, value in [*own.parameters.items()][1:] if key not in said.fixed}
         found.append(
             Operation(
-                name=f"{room}.{name}" if room else name,
-                room=room,
+                name=f"{attribute}.{name}" if attribute else name,
+                attribute=attribute,
                 handle=handle,
                 method=method,
                 declared=said,

@@ -40,8 +40,7 @@ from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Scored
-from germane.types.checks import check_answer_time, check_size, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_answer_time, check_size, check_text, check_whole_number
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
 from germane.types.limits import COUNT, EXPLAINED, ID, LIST_ITEMS, MESSAGES, PAGE, TOOL_CHARACTERS
@@ -80,7 +79,7 @@ class RemoteVerbs:
         return await self._agent.directive(text)
 
     @operation("read")
-    async def recall(
+    async def search(
         self,
         query: str,
         limit: int = 10,
@@ -92,7 +91,7 @@ class RemoteVerbs:
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
         `limit` (1 to 1,000). Raises `InvalidInput`."""
         check_whole_number("limit", limit, 1, PAGE.maximum)
-        return await self._agent.recall(query, limit, filters=filters, at=at, strategy=strategy)
+        return await self._agent.search(query, limit, filters=filters, at=at, strategy=strategy)
 
     @operation("read")
     async def about(
@@ -324,7 +323,7 @@ class RemoteVerbs:
         for name, given in (("calls", calls), ("approved", approved), ("made", made)):
             check_size(name, len(given), LIST_ITEMS)
             for index, one in enumerate(given):
-                string(f"{name}[{index}].name", one.name, ID)
+                check_text(f"{name}[{index}].name", one.name, ID)
                 check_size(f"{name}[{index}].arguments", len(one.arguments), TOOL_CHARACTERS)
         read = _rules(rules)
         turn = ToolRules.from_json(read, state) if state else ToolRules(read)
@@ -381,11 +380,11 @@ class RemoteVerbs:
         )
 
 
-class RemoteHistory:
-    """The histories of one scope's own sessions, as `agent.history`."""
+class RemoteConversations:
+    """The long conversations of one scope's own sessions, as `agent.conversations`."""
 
     def __init__(self, agent: Agent) -> None:
-        self._history = agent.history
+        self._conversations = agent.conversations
 
     @operation("write", also_reads=True)
     async def compact(
@@ -403,11 +402,11 @@ class RemoteHistory:
         max_messages: int | None = None,
         deadline: float = 5.0,
     ) -> RemoteCompaction:
-        """Returns the messages as they fit `max_tokens`, as `germane.Agent.history.compact` does, and keeps what left under
-        handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary that
-        was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
+        """Returns the messages as they fit `max_tokens`, as `germane.Agent.conversations.compact` does, and keeps what left
+        under handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary
+        that was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
         check_answer_time("deadline", deadline)
-        made = await self._history.compact(
+        made = await self._conversations.compact(
             messages,
             session=session,
             model=model,
@@ -432,7 +431,7 @@ class RemoteHistory:
     @operation("read")
     async def show(self, handle: str, *, session: str | None = None) -> RemoteEarlier:
         """Returns what a handle in a compacted conversation stands for. Raises `NotFound`, also for what is another scope's."""
-        found = await self._history.show(handle, session=session)
+        found = await self._conversations.show(handle, session=session)
         return RemoteEarlier(**{one.name: getattr(found, one.name) for one in fields(RemoteEarlier)})
 
     @operation("read")
@@ -440,12 +439,12 @@ class RemoteHistory:
         self, messages: Sequence[Raw], *, session: str | None = None, provider: str = "openai"
     ) -> Sequence[Mapping[str, Any]]:
         """Returns a compacted conversation with what was taken out of it, as far as it is kept. Raises `InvalidInput`."""
-        return plain_messages(await self._history.rebuild(messages, session=session, provider=provider))
+        return plain_messages(await self._conversations.rebuild(messages, session=session, provider=provider))
 
     @operation("read")
     async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> RemoteOutline:
         """Returns a page of `limit` (1 to 1,000) lines of a session's outline, oldest first: one for each exchange."""
-        page = await self._history.outline(session, limit=limit, cursor=cursor)
+        page = await self._conversations.outline(session, limit=limit, cursor=cursor)
         names = [one.name for one in fields(RemoteOutlineLine)]
         lines = tuple(RemoteOutlineLine(**{name: getattr(line, name) for name in names}) for line in page.lines)
         return RemoteOutline(lines=lines, cursor=page.cursor)
@@ -465,7 +464,7 @@ class RemoteHistory:
                 fingerprint=kept.fingerprint,
                 created_at=kept.created_at,
             )
-            for kept in await self._history.summaries(session, limit=limit)
+            for kept in await self._conversations.summaries(session, limit=limit)
         )
 
 

@@ -1,7 +1,7 @@
 """Session compactions: compacts the conversations of stored sessions, and keeps the work on each for its next request.
 
-The one way for `agent.history`, `assemble` and the builder: a conversation that goes on is read and counted only where it is
-new, what leaves is kept in the store, and a language model, where one is configured, writes about it in the background.
+The one way for `agent.conversations`, `assemble` and the builder: a conversation that goes on is read and counted only where it
+is new, what leaves is kept in the store, and a language model, where one is configured, writes about it in the background.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from germane.api.workers.threads import OrgTurns
-from germane.kinds.archive.reads import HandlesForgotten, HandlesKept
+from germane.kinds.conversations.reads import HandlesForgotten, HandlesKept
 from germane.types.caches import LruCache
 from germane.types.message import leading_system
 

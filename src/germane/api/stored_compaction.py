@@ -25,8 +25,15 @@ from germane.compaction.plan import Compaction, CompactionPlan
 from germane.compaction.render import render
 from germane.compaction.strategy import Truncate
 from germane.errors import InvalidInput, StoreError
-from germane.kinds.archive.reads import EntriesByHandle, HandlesKept, LatestSummaries, PutArchived, PutSummary, SummariesKept
-from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of, told_fingerprint, told_span
+from germane.kinds.conversations.reads import (
+    EntriesByHandle,
+    HandlesKept,
+    LatestSummaries,
+    PutArchived,
+    PutSummary,
+    SummariesKept,
+)
+from germane.kinds.conversations.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of, told_fingerprint, told_span
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import SecretPolicy, SecretScreen
 from germane.types.limits import ARCHIVED, ID, SUMMARY_TEXT, VALUES_IN_ALL

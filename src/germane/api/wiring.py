@@ -198,7 +198,7 @@ async def wire(
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
-        history=compactions,
+        compactor=compactions,
         admission=admission,
     )
     if warm:

@@ -1,7 +1,7 @@
 """CLI: the command `germane`. It turns arguments into calls of the API and prints the results; it holds no logic of its own.
 
     germane demo | remember | record | search | assemble | explain | feedback | forget | directive
-            list | show | update | history | messages | sessions | users | agents | orgs | stats
+            list | show | update | versions | messages | sessions | users | agents | orgs | stats
             ingest | documents | import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
 
 A module in `commands/` holds the commands of one noun or of one purpose; the table in `app.py` says which. The exit codes

@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "show": ("show:show", "Print everything of one memory, message or handle."),
         "update": ("memories:update", "Correct a memory."),
         "profile": ("profile:app", "Print what always stands for a user; pin and hide lines."),
-        "history": ("show:history", "Print what a memory superseded, and what superseded it."),
+        "versions": ("show:versions", "Print what a memory superseded, and what superseded it."),
         "messages": ("conversations:messages", "Print the recorded messages."),
         "sessions": ("conversations:sessions", "List the conversations."),
         "outline": ("conversations:outline", "Print what a conversation was about, line by line."),

@@ -1,4 +1,4 @@
-"""Block screen: prints blocks, their history, shares, consents and entries; and the options of commands about blocks."""
+"""Block screen: prints blocks, their versions, shares, consents and entries; and the options of commands about blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _BLOCKS = (*map(ListColumn, ("label", "type", "may", "")), ListColumn("size", named=True), ListColumn("text"))
 _DELETED = (ListColumn("id", id=True), ListColumn("label"), ListColumn("deleted", named=True), ListColumn("text"))
-_HISTORY = (*map(ListColumn, ("version", "when", "", "what", "who")), ListColumn("why"))
+_VERSIONS = (*map(ListColumn, ("version", "when", "", "what", "who")), ListColumn("why"))
 _SHARES = (ListColumn("label"), ListColumn("agent"), ListColumn("may"), ListColumn("since", named=True))
 _CONSENTS = (ListColumn("id", id=True), *map(ListColumn, ("block", "what", "who", "asked")), ListColumn("state"))
 _PREVIEW = 240
@@ -107,7 +107,7 @@ def print_blocks(blocks: Sequence[Block], options: GlobalOptions, *, deleted: bo
         print_rows(console(), _BLOCKS, rows_of_all)
 
 
-def print_history(label: str, versions: Sequence[Version], options: GlobalOptions) -> None:
+def print_versions(label: str, versions: Sequence[Version], options: GlobalOptions) -> None:
     """Prints the versions, oldest first."""
     rows = [
         (
@@ -120,7 +120,7 @@ def print_history(label: str, versions: Sequence[Version], options: GlobalOption
         )
         for one in versions
     ]
-    print_listing(options.json, {"label": label, "versions": encode(tuple(versions))}, _HISTORY, rows)
+    print_listing(options.json, {"label": label, "versions": encode(tuple(versions))}, _VERSIONS, rows)
 
 
 def print_shares(shares: Sequence[Share], options: GlobalOptions) -> None:
@@ -197,10 +197,10 @@ BlockText = Annotated[str | None, typer.Argument(metavar="TEXT", help="The text;
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """Who changes a block and why, for its history."""
+    """Who changes a block and why, kept with its version."""
 
-    by: Annotated[str, typer.Option(help="Who does it, for the history.")] = "command line"
-    reason: Annotated[str, typer.Option(help="Why, for the history.")] = ""
+    by: Annotated[str, typer.Option(help="Who does it, kept with the version.")] = "command line"
+    reason: Annotated[str, typer.Option(help="Why, kept with the version.")] = ""
     system: Annotated[
         bool, typer.Option("--system", help="As the owner's application, not as the agent: no permission is asked for.")
     ] = False

@@ -63,7 +63,7 @@ class MadeRequest:
 async def requests_of(agent: Agent) -> list[MadeRequest]:
     """Returns at most five requests in the language of the store: facts, a changed value, a person, a day, something to which
     an instruction applies, a question that was asked before, and thanks."""
-    everything = Filters(sensitivities=("public", "private"), with_history=True)
+    everything = Filters(sensitivities=("public", "private"), with_ended=True)
     memories = (await agent.memories.list(everything, limit=_MAX_LOOKED_AT)).memories
     said = (await agent.messages(filters=Filters(), limit=_MAX_LOOKED_AT, whole=False)).messages[::-1]
     own = [one for one in said if one.role == "user"]

@@ -41,7 +41,7 @@ KEY_VARIABLE = "GERMANE_API_KEY"
 _PATIENCE = 60.0
 """Seconds that a command waits for one answer."""
 _TLS, _PLAIN = ("grpcs",), ("grpc", "")
-_HANDLES = ("blocks", "events", "graph", "history", "memories", "tasks")
+_HANDLES = ("blocks", "conversations", "events", "graph", "memories", "tasks")
 _VERBS = (
     "audit",
     "directive",
@@ -50,9 +50,9 @@ _VERBS = (
     "forget",
     "mark_line",
     "profile",
-    "recall",
     "record",
     "remember",
+    "search",
     "sessions",
     "stats",
     "texts",

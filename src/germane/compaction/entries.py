@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from germane.compaction.boundaries import Span
 from germane.dialects.edits import authored, authored_dict
-from germane.kinds.archive.messages import as_json
-from germane.kinds.archive.value import Archive, ArchiveEntry, handle_of
+from germane.kinds.conversations.messages import as_json
+from germane.kinds.conversations.value import Archive, ArchiveEntry, handle_of
 from germane.types.message import Message, Raw
 
 

@@ -17,7 +17,7 @@ from germane.compaction.llm_summary.covered_span import CoveredSpan
 from germane.compaction.message_cost import Measure, MessageCost
 from germane.compaction.notes import Artifact, Constraint, SpanSummary
 from germane.compaction.strategy import CompactionStrategy
-from germane.kinds.archive.value import ArchiveEntry
+from germane.kinds.conversations.value import ArchiveEntry
 from germane.types.message import Message, Raw
 from germane.types.reports import HistoryReport
 

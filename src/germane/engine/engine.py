@@ -58,7 +58,7 @@ from germane.types.strategy import Strategy
 
 _COMPACTING_SHARE = 0.6  # the share of the time for gathering that compacting a conversation may take
 _NO_DEADLINE = Deadline(None, None)
-"""The deadline of a recall, and of an assembly's last stage: what is written is given back, as nothing else is quicker."""
+"""No deadline. Used by `search`, and by the last stage: once the text is written, returning it is the fastest answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Engine:
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
     clauses: ClauseReader = field(default_factory=ClauseReader)
-    history: HistoryCompactor | None = None
+    compactor: HistoryCompactor | None = None
     admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
 
@@ -149,10 +149,10 @@ class Engine:
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
         self.injections.forget(scope)
-        if self.history is not None:
-            self.history.forget(scope)
+        if self.compactor is not None:
+            self.compactor.forget(scope)
 
-    async def recall(self, request: Request, store: ScopedStore, strategy: Strategy, limit: int) -> tuple[Scored, ...]:
+    async def search(self, request: Request, store: ScopedStore, strategy: Strategy, limit: int) -> tuple[Scored, ...]:
         """The best `limit` candidates, scored, best first. Waits for every source; packs nothing and counts no tokens."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in STANDING)
         strategy = replace(strategy, sources=plans)
@@ -176,7 +176,7 @@ class Engine:
 
     async def _compact(self, assembly: Assembly, asked: HistoryTerms, store: ScopedStore, deadline: Deadline) -> None:
         assembly.request, assembly.history = await compact_history(
-            self.history,
+            self.compactor,
             assembly.request,
             asked,
             store,

@@ -2,7 +2,7 @@
 
 If time is short, the candidates keep the order of their sources instead of being scored, or are packed by rank and by upper
 bounds of their tokens instead of by price (ENGINE-12). The stages `score` and `pack` are pure and know no deadline; only this
-module and the engine do. `best_of` selects for a recall, which has no budget and no deadline.
+module and the engine do. `best_of` selects for a search, which has no budget and no deadline.
 """
 
 from __future__ import annotations

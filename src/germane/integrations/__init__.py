@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from germane.compaction.strategy import Importance, Summarise, TimeDecay, Truncate
     from germane.integrations.compactor import Compactor, compact, recompact
     from germane.integrations.frameworks import FolderArchive, MemoryArchive, show_earlier, tool_definition
-    from germane.kinds.archive.messages import rebuild
-    from germane.kinds.archive.value import Archive, ArchiveEntry
+    from germane.kinds.conversations.messages import rebuild
+    from germane.kinds.conversations.value import Archive, ArchiveEntry
 
 
 __all__ = [
@@ -49,8 +49,8 @@ __all__ = [
 _HOMES = {
     "api.workers.on_demand": ("summary_worker",),
     "api.workers.summaries": ("SummaryWorker",),
-    "kinds.archive.value": ("Archive", "ArchiveEntry"),
-    "kinds.archive.messages": ("rebuild",),
+    "kinds.conversations.value": ("Archive", "ArchiveEntry"),
+    "kinds.conversations.messages": ("rebuild",),
     "compaction.plan": ("Compaction",),
     "compaction.strategy": ("Importance", "Summarise", "TimeDecay", "Truncate"),
     "compaction.notes": ("SpanSummary",),

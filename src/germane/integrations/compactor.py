@@ -26,7 +26,7 @@ from germane.compaction.render import render
 from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.dialects.registry import dialect, is_plain, parse_all, system_prompt
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import Archive
+from germane.kinds.conversations.value import Archive
 from germane.models.tokenizers import open_tokenizer
 from germane.ports.models import Tokenizer
 from germane.types.checks import check_number, check_size, check_text, check_type, check_whole_number

@@ -24,8 +24,8 @@ from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.fields import json_text, tool_name
 from germane.dialects.tools import convert_tools
 from germane.integrations.compactor import compact
-from germane.kinds.archive.messages import entry_text
-from germane.kinds.archive.value import Archive, ArchiveEntry
+from germane.kinds.conversations.messages import entry_text
+from germane.kinds.conversations.value import Archive, ArchiveEntry
 from germane.text.injected import HANDLE, earlier_text
 
 _LOG = logging.getLogger("germane.integrations")

@@ -34,7 +34,7 @@ from germane.integrations.frameworks import (
     said,
     tool_call,
 )
-from germane.kinds.archive.value import Archive
+from germane.kinds.conversations.value import Archive
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse

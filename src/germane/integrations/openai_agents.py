@@ -21,7 +21,7 @@ from germane.dialects.fields import json_object, result_as_text
 from germane.dialects.openai_content import OUTPUTS, call_id, read_item
 from germane.errors import MissingExtra
 from germane.integrations.frameworks import FrameworkCompaction, earlier_tool, is_unchanged
-from germane.kinds.archive.value import Archive
+from germane.kinds.conversations.value import Archive
 from germane.types.message import ToolResult
 
 try:

@@ -37,7 +37,7 @@ from germane.integrations.frameworks import (
     said,
     tool_call,
 )
-from germane.kinds.archive.value import Archive
+from germane.kinds.conversations.value import Archive
 from germane.types.message import ToolCall
 
 try:

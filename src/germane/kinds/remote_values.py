@@ -166,7 +166,7 @@ class RemoteCompaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteEarlier:
-    """What a handle stands for, as `germane.Agent.history.show` says it."""
+    """What a handle stands for, as `germane.Agent.conversations.show` says it."""
 
     handle: str
     kind: str
@@ -185,7 +185,7 @@ class RemoteEarlier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteOutlineLine:
-    """What one exchange was about, as `germane.Agent.history.outline` says it."""
+    """What one exchange was about, as `germane.Agent.conversations.outline` says it."""
 
     session: str
     text: str

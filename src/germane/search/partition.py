@@ -267,7 +267,7 @@ def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allow
     codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
     if partition.sensitivities - set(codes):
         may &= _table(codes)[columns["sensitivity"][:rows]]
-    if partition.has_validity and not filters.with_history:
+    if partition.has_validity and not filters.with_ended:
         may &= (columns["valid_from"][:rows] <= at) & (at < columns["valid_to"][:rows])
     if filters.since is not None:
         may &= columns["created_at"][:rows] >= filters.since.timestamp()

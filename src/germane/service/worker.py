@@ -38,7 +38,7 @@ _LAZY_IMPORTS = (
     "germane.kinds.documents.handle",
     "germane.kinds.events.handle",
     "germane.kinds.graph.handle",
-    "germane.kinds.archive.handle",
+    "germane.kinds.conversations.handle",
     "germane.kinds.memories.handle",
     "germane.kinds.tasks.handle",
     "germane.api.builder.building",

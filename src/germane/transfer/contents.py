@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.permission import Share
 from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion
+from germane.kinds.conversations.value import KeptEntry, KeptSummary
 from germane.kinds.events.value import Event
 from germane.kinds.graph.statement import EntityStatement
 from germane.kinds.graph.value import Entity, Pattern, Relation
@@ -151,7 +151,7 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBlock:
-    """A block with what is kept of its document and its history: the version and the bytes of its snapshot, each version with
+    """A block with what is kept of its document and its versions: the number and the bytes of its snapshot, each version with
     its change where that is kept by itself, and the block's shares. Requests for consent aren't part of an export."""
 
     block: Block

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary
 from germane.kinds.blocks.field import checked_label
 from germane.kinds.blocks.permission import Share, checked_permission
 from germane.kinds.blocks.schema import parse_schema
 from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion, Version, content_hash_of
+from germane.kinds.conversations.value import ArchiveEntry, KeptEntry, KeptSummary
 from germane.kinds.events.value import FIRST_TYPED, Event, ReplacementLink, event_hash
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.fields import compose, content_fields, tag_names

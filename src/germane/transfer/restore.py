@@ -10,10 +10,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from germane.kinds.archive.reads import HandlesKept, HistoryIdsInUse, PutArchived, PutSummary, SummariesKept
-from germane.kinds.archive.value import KeptEntry, KeptSummary
-from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
+from germane.kinds.blocks.reads import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreVersions
 from germane.kinds.blocks.value import ArchivalEntry
+from germane.kinds.conversations.reads import CompactionIdsInUse, HandlesKept, PutArchived, PutSummary, SummariesKept
+from germane.kinds.conversations.value import KeptEntry, KeptSummary
 from germane.kinds.events.reads import EventsById, EventsByMessageId, PositionsTaken, PutEvent, ReservePositions
 from germane.kinds.events.value import Event
 from germane.kinds.memories.conflicts import ContradictionRecord
@@ -75,7 +75,7 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
 
 
 def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool) -> Plan[Placed]:
-    """Stores the blocks that aren't there, each with its document, its history and its shares. A block is there where its id
+    """Stores the blocks that aren't there, each with its document, its versions and its shares. A block is there where its id
     has the same label and was created at the same time: its content may have changed since, and stays. A block clashes where
     its label is another block's."""
     use = yield from read(IdsOfBlocks(tuple(one.block.id for one in blocks)))
@@ -96,8 +96,8 @@ def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool)
             known[block.id] = block
             if block.deleted_at is None:
                 labels.add(block.label)
-            history = RestoreHistory(id=block.id, snapshot=one.snapshot, versions=one.versions, shares=one.shares)
-            changes += (PutBlock(block), history)
+            kept = RestoreVersions(id=block.id, snapshot=one.snapshot, versions=one.versions, shares=one.shares)
+            changes += (PutBlock(block), kept)
     decision = decided(placed, changes, strict)
     decision.outcome.added = len(decision.changes) // 2
     return decision
@@ -253,7 +253,7 @@ def _identity(event: Event) -> tuple[object, ...]:
 def restore_archived(entries: Sequence[KeptEntry], *, strict: bool) -> Plan[Placed]:
     """Stores the entries whose handle their session's archive doesn't have. `strict`: where any of them clashes, none is
     stored."""
-    use = yield from read(HistoryIdsInUse(tuple(one.id for one in entries)))
+    use = yield from read(CompactionIdsInUse(tuple(one.id for one in entries)))
     held = set[tuple[str, str]]()
     for session in dict.fromkeys(one.session for one in entries):
         handles = tuple(one.entry.handle for one in entries if one.session == session)
@@ -279,7 +279,7 @@ def restore_archived(entries: Sequence[KeptEntry], *, strict: bool) -> Plan[Plac
 def restore_summaries(summaries: Sequence[KeptSummary], *, strict: bool) -> Plan[Placed]:
     """Stores the summaries whose session has none with their fingerprint and method. `strict`: where any of them clashes, none
     is stored."""
-    use = yield from read(HistoryIdsInUse(tuple(one.id for one in summaries)))
+    use = yield from read(CompactionIdsInUse(tuple(one.id for one in summaries)))
     held = set[tuple[str, ...]]()
     for session in dict.fromkeys(one.session for one in summaries):
         fingerprints = tuple(one.fingerprint for one in summaries if one.session == session)

@@ -174,7 +174,7 @@ RECORDED = Limit(
     maximum=200_000,
     unit="messages",
     of="`messages` of one `record`",
-    why="a whole history in one call; more goes into several",
+    why="a whole conversation in one call; more goes into several",
     instead="record them in several calls",
 )
 TOOLS = Limit(maximum=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
@@ -231,6 +231,6 @@ PAGE = Limit(maximum=1_000, unit="entries", of="`limit` of a listing", why="a pa
 COUNT = Limit(
     maximum=1_000_000_000,
     unit="",
-    of="`max_tokens`, `limit` of `recall`, counts in a strategy",
+    of="`max_tokens`, `limit` of `search`, counts in a strategy",
     why="no window and no store comes near it, and SQLite's numbers end at 9 · 10¹⁸",
 )

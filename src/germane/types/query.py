@@ -49,7 +49,7 @@ class Filters:
     """Ids of germane's, or the caller's own message ids."""
     session: str | None = None
     task: str | None = None
-    with_history: bool = False
+    with_ended: bool = False
     """Includes memories that are superseded or no longer valid. Forgotten ones are gone."""
 
     def within(self, since: datetime, until: datetime) -> Filters:
@@ -72,7 +72,7 @@ class Filters:
         for name in ("session", "task"):
             if (value := getattr(self, name)) is not None:
                 check_text(f"filters.{name}", value, ID)
-        check_flag("filters.with_history", self.with_history)
+        check_flag("filters.with_ended", self.with_ended)
 
 
 EVERY_SENSITIVITY = Filters(sensitivities=SENSITIVITIES)

@@ -57,13 +57,13 @@ ENDED = [
 @pytest.mark.requirement("PERSON-4")
 @pytest.mark.parametrize(("first", "second", "old"), ENDED)
 def test_a_statement_ends_what_it_takes_back(agent: Agent, first: str, second: str, old: str) -> None:
-    """The extracted memory ends when the statement was made; the statement took its place in the history."""
+    """The extracted memory ends when the statement was made; the statement took its place."""
     say(agent, first, 1)
     assert old in texts(agent)
     (message,) = say(agent, second, 8)
     assert old not in texts(agent)
     (ending,) = (memory for memory in agent.memories.list().memories if message in memory.derived_from)
-    ended = next(memory for memory in agent.memories.history(ending.id) if memory.text == old)
+    ended = next(memory for memory in agent.memories.versions(ending.id) if memory.text == old)
     assert ended.valid_to is not None
     assert ended.valid_to.day == 8
     assert ended.superseded_by == ending.id
@@ -130,7 +130,7 @@ def test_what_ended_can_begin_again(agent: Agent) -> None:
     agent.record(messages, session="s")
     (current,) = agent.memories.list().memories
     assert current.text == "user.employer: Northwind"
-    assert [memory.text.startswith("user.employer: I no longer") for memory in agent.memories.history(current.id)] == [
+    assert [memory.text.startswith("user.employer: I no longer") for memory in agent.memories.versions(current.id)] == [
         False,
         True,
         False,
@@ -165,7 +165,7 @@ def test_the_next_sentence_corrects_the_one_before(agent: Agent, first: str, sec
     say(agent, second, 2, "talk")
     assert texts(agent) == [right]
     (memory,) = agent.memories.list().memories
-    wrong = agent.memories.history(memory.id)[0]
+    wrong = agent.memories.versions(memory.id)[0]
     assert wrong.valid_to == wrong.valid_from
     assert len(memory.derived_from) == 2
 
@@ -187,9 +187,9 @@ def test_a_message_may_correct_itself(agent: Agent) -> None:
 
 @pytest.mark.requirement("PERSON-4")
 def test_nothing_is_forgotten_and_forgetting_takes_the_ending_too(agent: Agent) -> None:
-    """The ended memory is still in the history; forgetting the message that ended it forgets what was made of it."""
+    """The ended memory is still a version; forgetting the message that ended it forgets what was made of it."""
     say(agent, "I live in Leeds.", 1)
     (message,) = say(agent, "I don't live in Leeds anymore.", 8)
     agent.forget(message)
     assert texts(agent) == []
-    assert [memory.text for memory in agent.memories.list(Filters(with_history=True)).memories] == ["user.home: Leeds"]
+    assert [memory.text for memory in agent.memories.list(Filters(with_ended=True)).memories] == ["user.home: Leeds"]

@@ -25,7 +25,7 @@ async def test_the_runner_calls_it_with_what_the_model_sent() -> None:
         assert isinstance(tool, BetaAsyncAbstractMemoryTool)
         assert (tool.name, tool.to_dict()["type"]) == ("memory", "memory_20250818")
         assert await tool.call(CREATE) == "File created successfully at: /memories/a.md"
-        assert [one.reason for one in await agent.blocks.history("a.md")] == ["asked"]
+        assert [one.reason for one in await agent.blocks.versions("a.md")] == ["asked"]
         view = BetaMemoryTool20250818ViewCommand(command="view", path="/memories/a.md")
         assert (await tool.view(view)).endswith("     1\thello")
         for wrong in (CREATE, {"command": "fly"}, {}, None, {"command": "view"}):

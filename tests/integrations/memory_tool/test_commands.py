@@ -1,4 +1,5 @@
-"""The commands of the memory tool over blocks: types, permissions, consent, preconditions, history, and mistakes of a model."""
+"""The commands of the memory tool over blocks: types, permissions, consent, preconditions, versions, and mistakes of a
+model."""
 
 from __future__ import annotations
 
@@ -57,12 +58,12 @@ async def test_files_under_system_are_core_blocks_and_others_working_ones(tool: 
 
 @pytest.mark.requirement("BLK-8")
 async def test_an_edit_is_a_version_with_its_author_and_reason(agent: Agent) -> None:
-    """Both are kept in the history; the reason is the command's."""
+    """Both are kept with the version; the reason is the command's."""
     tool = memory_tool(agent, by="planner")
     await create(tool, "a.md", reason="to begin")
     await ask(tool, "str_replace", "a.md", old_str="two", new_str="three", reason="it changed")
     await ask(tool, "insert", "a.md", insert_line=0, insert_text="zero")
-    versions = await agent.blocks.history("a.md")
+    versions = await agent.blocks.versions("a.md")
     assert [(one.operation, one.by, one.reason) for one in versions] == [
         ("create", "support (planner)", "to begin"),
         ("replace_text", "support (planner)", "it changed"),

@@ -181,7 +181,7 @@ async def test_a_pdf_of_two_thousand_pages_is_read_with_progress(opened: Germane
     assert done.added == 2000
     assert steps == sorted(steps)
     assert steps[-1] == 100
-    (hit, *_) = await agent.recall("topic1234", 1)
+    (hit, *_) = await agent.search("topic1234", 1)
     assert hit.candidate.title == "long.pdf › page 1234"
 
 

@@ -32,7 +32,7 @@ async def test_each_question_finds_its_passage_among_the_first_five(tmp_path: Pa
         await agent.documents.ingest(report)
         missed = []
         for asked in QUESTIONS:
-            found = await agent.recall(asked["question"], TOP)
+            found = await agent.search(asked["question"], TOP)
             shown = [(one.candidate.title.partition(" ")[0], " ".join(one.candidate.text.split())) for one in found]
             if not any(title == asked["document"] and asked["holds"] in text for title, text in shown):
                 missed.append((asked["question"], [text[:60] for _, text in shown]))

@@ -88,7 +88,7 @@ async def test_a_changed_document_replaces_what_changed_and_nothing_else(opened:
     gone = next(id for text, id in before.items() if "vinegar" in text)
     with pytest.raises(NotFound, match="forgotten"):
         await agent.find(gone)
-    for hit in await agent.recall("vinegar on the glass", 9):
+    for hit in await agent.search("vinegar on the glass", 9):
         assert "vinegar" not in hit.candidate.text
     assert (await agent.documents.get("guide")).complete
 

@@ -93,7 +93,7 @@ def test_naive_times_are_read_in_the_scopes_zone() -> None:
 
 
 def test_an_end_in_the_past_needs_a_beginning_before_it() -> None:
-    """History can be imported, a memory that never holds can't."""
+    """What has ended can be imported, a memory that never holds can't."""
     past = memory("x", valid_from=NOW - timedelta(days=9), expires_at=NOW - timedelta(days=1))
     assert past.holds(NOW - timedelta(days=5))
     assert not past.holds(NOW)
@@ -133,7 +133,7 @@ def test_a_duplicate_takes_the_stricter_sensitivity(ledger: MemoryOperations) ->
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-def test_a_newer_fact_supersedes_the_older_which_stays_in_history(ledger: MemoryOperations) -> None:
+def test_a_newer_fact_supersedes_the_older_which_stays_as_a_version(ledger: MemoryOperations) -> None:
     """The older one ends where the newer begins."""
     old = ledger.commit(remember(fact("Graz", 1))).memory
     new = ledger.commit(remember(fact("Vienna", 5)))
@@ -145,7 +145,7 @@ def test_a_newer_fact_supersedes_the_older_which_stays_in_history(ledger: Memory
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-def test_an_older_observation_that_arrives_late_becomes_history(ledger: MemoryOperations) -> None:
+def test_an_older_observation_that_arrives_late_has_ended(ledger: MemoryOperations) -> None:
     """It ends where the newer begins, which goes on to hold."""
     newer = ledger.commit(remember(fact("Vienna", 5))).memory
     late = ledger.commit(remember(fact("Graz", 1)))

@@ -107,7 +107,7 @@ async def test_an_engine_that_hangs_is_answered_in_time(germane: Germane, monkey
 
 
 async def test_what_is_recorded_is_found(api: HttpApi) -> None:
-    """record, remember, recall, feedback and forget."""
+    """record, remember, search, feedback and forget."""
     talk = [{"role": "user", "content": "My locker is number 4417"}]
     recorded = await api("POST", f"{OWN}/record", {"messages": talk, "session": "s1"}, org="acme", user="ana")
     assert len(recorded.json["added"]) == 1
@@ -115,7 +115,7 @@ async def test_what_is_recorded_is_found(api: HttpApi) -> None:
         "POST", f"{OWN}/remember", {"text": "The locker is blue", "fields": {"tags": ["x"]}}, org="acme", user="ana"
     )
     assert kept.json["tags"] == ["x"]
-    found = await api("GET", f"{OWN}/recall", org="acme", user="ana", query="locker", limit="5")
+    found = await api("GET", f"{OWN}/search", org="acme", user="ana", query="locker", limit="5")
     assert {one["candidate"]["text"] for one in found.json} >= {"My locker is number 4417", "The locker is blue"}
     counted = await api("POST", f"{OWN}/feedback", {"ids": [kept.json["id"]]}, org="acme", user="ana")
     assert counted.json == 1

@@ -41,5 +41,5 @@ async def test_without_a_time_nothing_is_hidden(agent: Agent) -> None:
         [{"role": "user", "content": "See you at the launch tomorrow", "created_at": "2199-01-01T00:00Z"}], session="s1"
     )
     assert "tomorrow" in (await agent.assemble(ASKED, model="gpt-4o", deadline=None)).added
-    found = await agent.recall("launch", at=JUNE, filters=Filters(until=MAY))
+    found = await agent.search("launch", at=JUNE, filters=Filters(until=MAY))
     assert found == ()

@@ -118,7 +118,7 @@ async def test_a_relation_scores_weight_times_confidence_halved_with_each_step()
 
 @pytest.mark.requirement("GRAPH-6")
 async def test_a_walk_begins_at_what_is_mentioned_else_at_what_is_salient() -> None:
-    """With the strategy's depth and fan-out, as of the time asked about; history is walked on request."""
+    """With the strategy's depth and fan-out, as of the time asked about; what has ended is walked on request."""
     graph = GraphStub(known=[CAROLINE, ACME], around=[(0, a_relation("Caroline", "knows", "Acme"))])
     (sure,) = await offered(graph, about(), "relations", limit=7)
     asked = graph.asked["neighbourhood"]
@@ -128,7 +128,7 @@ async def test_a_walk_begins_at_what_is_mentioned_else_at_what_is_salient() -> N
     assert graph.asked["neighbourhood"]["starts"] == ["e-Acme", "e-Caroline"]
     assert sure.graph is not None and unsure.graph is not None  # noqa: PT018
     assert unsure.graph.prior < sure.graph.prior / 10
-    await offered(graph, about(filters=Filters(with_history=True)), "relations")
+    await offered(graph, about(filters=Filters(with_ended=True)), "relations")
     assert graph.asked["neighbourhood"]["at"] is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from germane.kinds.archive.outline import OutlineLine
+from germane.kinds.conversations.outline import OutlineLine
 from germane.kinds.events.value import Event
 from germane.search.relevance import shipped
 from germane.stages.gather import session

@@ -279,7 +279,7 @@ class Asker:
 
 
 def _ranked(context: Context) -> tuple[Scored, ...]:
-    """The candidates that `Agent.recall` would return: all in score order, without those below the floor."""
+    """The candidates that `Agent.search` would return: all in score order, without those below the floor."""
     left = (item.scored for item in context.trace.left_out if item.reason != "below_floor")
     return (*(item.scored for item in context.trace.chosen), *left)
 

@@ -23,7 +23,6 @@ from germane.kinds.blocks.reads import (
     DocumentOf,
     DropShare,
     FirstNamed,
-    HistoryOf,
     IdsOfBlocks,
     IndexBlock,
     ListBlocks,
@@ -38,6 +37,7 @@ from germane.kinds.blocks.reads import (
     SharesOf,
     StandingBlocks,
     TakeBack,
+    VersionsOf,
 )
 from germane.kinds.blocks.value import KeptVersion, Version, content_hash_of
 from germane.kinds.inventory import ScopeStats, TombstoneOf
@@ -180,25 +180,25 @@ class BlockContract:
         assert await asked(1) == (True, b"snap", (b"d3",))
         assert (await scoped.ask(DocumentOf(block.id, rebuild=True))).deltas == (b"d0", b"d1", b"d2", b"d3")
         await scoped.commit(editing("persona", PutSnapshot(id=block.id, number=3, data=b"more", first=2)))
-        assert [kept.version.number for kept in await scoped.ask(HistoryOf(block.id))] == [2, 3]
+        assert [kept.version.number for kept in await scoped.ask(VersionsOf(block.id))] == [2, 3]
         assert await asked(-1) == (True, b"more", ())
         assert (await scoped.ask(DocumentOf(block.id, rebuild=True))).deltas == ()
 
     @pytest.mark.requirement("BLK-2")
-    async def test_the_history_says_what_is_undone(self, scoped: ScopedStore) -> None:
+    async def test_the_versions_say_what_is_undone(self, scoped: ScopedStore) -> None:
         """`TakeBack` marks an edit, and takes the mark away; the last versions can be read alone."""
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d") for number in range(3)]
         await scoped.commit(writing(PutBlock(block), *versions, TakeBack(id=block.id, number=1, by=2)))
-        history = await scoped.ask(HistoryOf(block.id))
-        assert [(kept.version.undone, kept.undone_by) for kept in history] == [(False, None), (True, 2), (False, None)]
+        listed = await scoped.ask(VersionsOf(block.id))
+        assert [(kept.version.undone, kept.undone_by) for kept in listed] == [(False, None), (True, 2), (False, None)]
         await scoped.commit(editing(block.id, TakeBack(id=block.id, number=1, by=None, span=3)))
-        history = await scoped.ask(HistoryOf(block.id))
-        assert (history[1], history[2]) == (a_version(1, span=3), a_version(2))
+        listed = await scoped.ask(VersionsOf(block.id))
+        assert (listed[1], listed[2]) == (a_version(1, span=3), a_version(2))
 
         def plan() -> Plan[Any]:
             yield from read(BlocksNamed(block.id))
-            found = yield from read(HistoryOf(block.id, 2))
+            found = yield from read(VersionsOf(block.id, 2))
             return Decision((), [kept.version.number for kept in found])
 
         assert await scoped.commit(plan()) == [1, 2]
@@ -213,7 +213,7 @@ class BlockContract:
             stranger = store.within(scope)
             assert await stranger.ask(FirstNamed([block.id, "persona"])) == ()
             assert await stranger.ask(ListBlocks()) == ()
-            assert await stranger.ask(HistoryOf(block.id)) == ()
+            assert await stranger.ask(VersionsOf(block.id)) == ()
             assert (await stranger.ask(DocumentOf(block.id))).deltas == ()
             assert await stranger.ask(SeenEntries([entry.id])) == ()
             assert await archived(stranger, "tank litres") == []
@@ -394,7 +394,7 @@ class ArchiveContract:
 
     @pytest.mark.requirement("BLK-7", "MEM-3")
     async def test_forgotten_blocks_and_entries_leave_nothing(self, store: Store) -> None:
-        """By id or with their owner: history, snapshot, shares, requests and search rows go too; a tombstone stays."""
+        """By id or with their owner: versions, snapshot, shares, requests and search rows go too; a tombstone stays."""
         owner, other = store.within(AGENT), store.within(OTHER)
         block, entry, kept = a_block(type="archival"), an_entry(), a_block("kept")
         put = (
@@ -408,7 +408,7 @@ class ArchiveContract:
         assert selected.block_ids == (block.id, entry.id)
         await owner.commit(writing(Forget(block_ids=selected.block_ids, at=LATER, by="me")))
         remains = await owner.commit(asking(LeftOf(selected.block_ids)))
-        assert (remains.holding, "histories of blocks" in remains.checked) == ((), True)
+        assert (remains.holding, "versions of blocks" in remains.checked) == ((), True)
         assert await archived(owner, "calm tank") == []
         assert [block.label for block in await owner.ask(ListBlocks())] == ["kept"]
         assert await other.ask(ListBlocks()) == ()

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from germane.compaction.notes import SpanSummary
 from germane.errors import EmbedderError
-from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, handle_of
 from germane.kinds.blocks.reads import BlocksNamed
 from germane.kinds.blocks.schema import TextSchema
 from germane.kinds.blocks.value import ArchivalEntry, Block, content_hash_of
+from germane.kinds.conversations.value import ArchiveEntry, KeptEntry, KeptSummary, handle_of
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.events.value import Event
 from germane.kinds.graph.linking import Linked, link_findings

@@ -11,13 +11,13 @@ import pytest
 
 from germane.compaction.notes import SpanSummary
 from germane.errors import InvalidInput
-from germane.kinds.archive.reads import (
+from germane.kinds.conversations.reads import (
     MAX_SUMMARIES,
+    CompactionIdsInUse,
     CompleteOutline,
     EntriesByHandle,
     HandlesForgotten,
     HandlesKept,
-    HistoryIdsInUse,
     LatestLines,
     LatestSummaries,
     ListOutline,
@@ -304,7 +304,7 @@ def _of(*exchanges: Sequence[Event]) -> list[tuple[str, str, int]]:
     return [(exchange[0].id, exchange[-1].id, len(exchange)) for exchange in exchanges]
 
 
-class HistoryContract:
+class ConversationContract:
     """An entry is read back as it was written, a summary never replaces another one, and an outline has a line for each
     exchange that is stored; all of it belongs to one owner and goes with what it was made from."""
 
@@ -504,21 +504,21 @@ class HistoryContract:
         await mine.commit(writing(*changes))
         for selection in (Select(session=SESSION), Select(ids=(event.id,)), Select(ids=(kept.id, told.id))):
             found = await mine.commit(asking(selection))
-            assert set(found.history_ids) == {kept.id, told.id}
+            assert set(found.compaction_ids) == {kept.id, told.id}
         found = await mine.commit(asking(Select(ids=(kept.entry.handle,))))
-        assert set(found.history_ids) == {kept.id, elsewhere.id}
-        assert (await mine.commit(asking(Select(key="hello")))).history_ids == ()
+        assert set(found.compaction_ids) == {kept.id, elsewhere.id}
+        assert (await mine.commit(asking(Select(key="hello")))).compaction_ids == ()
         await mine.commit(writing(Forget(event_ids=(event.id,), at=LATER)))
         assert await mine.ask(EntriesByHandle([kept.entry.handle])) == (elsewhere,)
         assert await mine.ask(LatestSummaries(SESSION, 10)) == ()
-        known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
+        known = await mine.commit(asking(CompactionIdsInUse((kept.id, told.id, elsewhere.id, "i9"))))
         assert known.forgotten == {kept.id, told.id}
         assert known.own == {elsewhere.id: ("another", kept.entry.handle, "")}
         await mine.commit(writing(Forget(sessions=("another",), at=LATER)))
         assert await mine.ask(EntriesByHandle([kept.entry.handle])) == ()
         await store.close()
 
-    async def test_no_other_scope_reads_or_forgets_a_history(self, opening: Callable[[], Store]) -> None:
+    async def test_no_other_scope_reads_or_forgets_what_compactions_keep(self, opening: Callable[[], Store]) -> None:
         """Though it knows the handle and the name of the session."""
         store = opening()
         mine = store.within(ANNA)
@@ -532,10 +532,10 @@ class HistoryContract:
             assert (await theirs.ask(ListOutline(SESSION, limit=9))).lines == ()
             assert await theirs.ask(LatestLines(9, filters=ALL)) == ()
             assert await theirs.commit(asking(HandlesKept(SESSION, (kept.entry.handle,)))) == frozenset()
-            known = await theirs.commit(asking(HistoryIdsInUse((kept.id,))))
+            known = await theirs.commit(asking(CompactionIdsInUse((kept.id,))))
             assert not known.own
             assert known.elsewhere == {kept.id}
-            gone = Forget(history_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(SESSION,), at=LATER)
+            gone = Forget(compaction_ids=(kept.id, told.id), event_ids=(said[0].id,), sessions=(SESSION,), at=LATER)
             await theirs.commit(writing(gone))
             assert await theirs.ask(HandlesForgotten([kept.entry.handle])) == frozenset()
         assert await mine.ask(EntriesByHandle([kept.entry.handle])) == (kept,)
@@ -544,7 +544,7 @@ class HistoryContract:
         assert len(await _spans(mine)) == 2
         await store.close()
 
-    async def test_an_owner_that_is_forgotten_leaves_no_history(self, opening: Callable[[], Store]) -> None:
+    async def test_an_owner_that_is_forgotten_leaves_nothing_of_compactions(self, opening: Callable[[], Store]) -> None:
         store = opening()
         mine = store.within(ANNA)
         kept, told = an_archived(session=SESSION), a_summary(session=SESSION, summary=SpanSummary(text="x", covers=1, tokens=1))
@@ -555,7 +555,7 @@ class HistoryContract:
         assert await store.within(BENS_SESSION).ask(HandlesForgotten([kept.entry.handle])) == frozenset()
         assert await mine.ask(LatestSummaries(SESSION, 10)) == ()
         assert await _spans(mine) == []
-        known = await mine.commit(asking(HistoryIdsInUse((kept.id, told.id))))
+        known = await mine.commit(asking(CompactionIdsInUse((kept.id, told.id))))
         assert known.forgotten == {kept.id, told.id}
         stats = await mine.ask(ScopeStats(NOON + timedelta(days=1)))
         assert (stats.archived, stats.summaries, stats.outline_lines) == (0, 0, 0)

@@ -19,7 +19,6 @@ from germane.kinds.memories.reads import (
     DerivedFrom,
     EndMemory,
     Forget,
-    HistoryOfMemory,
     LeftOf,
     ListMemories,
     MemoriesByHash,
@@ -31,6 +30,7 @@ from germane.kinds.memories.reads import (
     ResolveConflict,
     SeenMemories,
     Select,
+    VersionsOfMemory,
 )
 from germane.kinds.memories.value import Memory
 from germane.kinds.tasks.plans import new_frame
@@ -44,7 +44,7 @@ from germane.types.scope import Scope
 from germane_testing.builders import NOON, a_memory, an_event, asking, writing
 from germane_testing.scope_contract import ALL, ANNA, BEN, LATER, found
 
-# Fields, replacing, listing, pins and history.
+# Fields, replacing, listing, pins and versions.
 
 
 class MemoryContract:
@@ -110,14 +110,14 @@ class MemoryContract:
         found = await scoped.ask(PinnedMemories(("k2", "k1"), ("t",), at=LATER, filters=Filters()))
         assert found == (pin, other, new, tagged)
 
-    async def test_history_is_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
-        """`history` of any memory of the line returns the whole line, oldest first."""
+    async def test_versions_are_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
+        """The versions of any memory of the line are the whole line, oldest first."""
         line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
         line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
         await scoped.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
         for memory in line:
-            assert await scoped.ask(HistoryOfMemory(memory.id)) == tuple(line)
-        assert await scoped.ask(HistoryOfMemory("absent")) == ()
+            assert await scoped.ask(VersionsOfMemory(memory.id)) == tuple(line)
+        assert await scoped.ask(VersionsOfMemory("absent")) == ()
 
 
 # Near-duplicates and conflicts between memories.

@@ -41,7 +41,7 @@ from germane.types.plan import Plan, read
 from germane.types.query import Filters
 from germane_testing.block_contract import ArchiveContract, BlockContract
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, asking, question, writing
-from germane_testing.event_contract import DocumentContract, EventContract, HistoryContract
+from germane_testing.event_contract import ConversationContract, DocumentContract, EventContract
 from germane_testing.graph_contract import GraphContract, TaskContract
 from germane_testing.injection_contract import InjectionContract, KeyContract, ProfileContract
 from germane_testing.inventory_contract import ForgetContract, InventoryContract
@@ -105,7 +105,7 @@ class StoreContract(
     EventContract,
     DocumentContract,
     TaskContract,
-    HistoryContract,
+    ConversationContract,
     ProfileContract,
     ForgetContract,
     ScopeContract,
@@ -187,7 +187,7 @@ class StoreContract(
             pinned = await scoped.ask(PinnedMemories(("drink",), (), at=at, filters=Filters()))
             allowed = await scoped.ask(AllowedIds([old.id], at, Filters()))
             assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
-        assert await found(scoped, "Lisbon", with_history=True) == [old.text]
+        assert await found(scoped, "Lisbon", with_ended=True) == [old.text]
         (ended,) = await scoped.ask(SeenMemories([old.id]))
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 

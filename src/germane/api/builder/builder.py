@@ -133,7 +133,7 @@ class BuilderSteps:
     def with_history(self, strategy: CompactionStrategy | None = None, *, keep: bool = True) -> Self:
         """Says what leaves first where the conversation takes more than `history_tokens` or `max_messages` (`Truncate`,
         `Summarise`, `Importance`, `TimeDecay`; default: `Summarise()`). With a session, what left is kept in the store and can
-        be brought back (`agent.history.show`), unless `keep` is false."""
+        be brought back (`agent.conversations.show`), unless `keep` is false."""
         if not isinstance(strategy, (*get_args(CompactionStrategy), type(None))):
             raise InvalidInput("must be Truncate, Summarise, Importance or TimeDecay, not {}", strategy, path="strategy")
         return self._with(history=strategy or self._plan.history, keep_history=keep)

@@ -234,7 +234,7 @@ class _Build:
         parts, deadline = self._parts, self._plan.deadline
         spent = parts.clock.steady() - self._began
         self._request, report = await compact_history(
-            parts.engine.history,
+            parts.engine.compactor,
             self._request,
             HistoryTerms(
                 strategy=self._plan.history,

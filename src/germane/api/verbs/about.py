@@ -69,7 +69,7 @@ async def about(
         raise InvalidInput("must be the name of a person or a thing, not blank; leave it out for the user", path="name")
     check_whole_number("max_tokens", max_tokens, low=1, high=COUNT.maximum)
     store, key = parts.store.within(scope), " ".join(fold(name or "").split())
-    wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_history=True)
+    wanted = replace(normalise_filters(filters, scope.zone) or Filters(), with_ended=True)
     request = build_request(
         scope=scope,
         messages=(),

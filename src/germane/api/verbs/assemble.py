@@ -1,4 +1,4 @@
-"""Assemble: one call of `assemble`, `fallback` or `recall`: the arguments become a request, and the engine answers it."""
+"""Assemble: one call of `assemble`, `fallback` or `search`: the arguments become a request, and the engine answers it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def fall_back(
     return await parts.engine.fall_back(request, plan, reason)
 
 
-async def recall(
+async def search(
     parts: Parts,
     scope: Scope,
     query: str,
@@ -77,7 +77,7 @@ async def recall(
     at: datetime | None,
     strategy: str | Strategy,
 ) -> tuple[Scored, ...]:
-    """See `Agent.recall`."""
+    """See `Agent.search`."""
     check_whole_number("limit", limit, high=COUNT.maximum)
     check_text("query", query, QUERY, valid=False)
     plan = parts.strategies.find(strategy)
@@ -92,7 +92,7 @@ async def recall(
         filters=allowed_filters(plan, filters),
     )
     await index_all(parts, scope)
-    return await parts.engine.recall(request, parts.store.within(scope), plan, limit)
+    return await parts.engine.search(request, parts.store.within(scope), plan, limit)
 
 
 async def _read(parts: Parts, scope: Scope, messages: Sequence[Raw], asking: Asking, filters: Filters | None) -> Request:

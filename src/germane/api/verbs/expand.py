@@ -18,10 +18,10 @@ from germane.api.contents import find_thing
 from germane.api.verbs.build import ADDITIONAL
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput, NotFound
-from germane.kinds.archive.messages import entry_text
-from germane.kinds.archive.reads import EntriesByHandle
 from germane.kinds.blocks.reads import FirstNamed, SeenEntries
 from germane.kinds.blocks.value import stored_id
+from germane.kinds.conversations.messages import entry_text
+from germane.kinds.conversations.reads import EntriesByHandle
 from germane.kinds.events.reads import SeenEvents
 from germane.kinds.inventory import AllowedIds
 from germane.kinds.memories.reads import SeenMemories

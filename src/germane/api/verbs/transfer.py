@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, cast
 from germane.api.wiring import Parts
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.extraction.messages import told_by
-from germane.kinds.archive.value import KeptEntry, KeptSummary
 from germane.kinds.blocks.value import ArchivalEntry
+from germane.kinds.conversations.value import KeptEntry, KeptSummary
 from germane.kinds.events.value import Event
 from germane.kinds.memories.conflicts import ContradictionRecord
 from germane.kinds.memories.value import Memory

@@ -136,7 +136,7 @@ async def _missing(id: str, store: ScopedStore, said: str) -> Why:
 
 
 def _ended(thing: Memory | Event, query: Query) -> Why | None:
-    if isinstance(thing, Event) or query.filters.with_history or thing.holds(query.at):
+    if isinstance(thing, Event) or query.filters.with_ended or thing.holds(query.at):
         return None
     asked = f"at the time asked about ({query.at:%Y-%m-%d %H:%M} UTC)"
     if thing.valid_from > query.at:
@@ -269,7 +269,7 @@ def not_searched(id: str, source: str, trace: Trace) -> Why | None:
 # Why a task, an entity, a relation, a pattern or a document isn't in a context.
 
 
-_EVERYTHING = Filters(sensitivities=SENSITIVITIES, with_history=True)
+_EVERYTHING = Filters(sensitivities=SENSITIVITIES, with_ended=True)
 
 
 async def why_not_offered(id: str, store: ScopedStore, trace: Trace) -> Why | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.block_screen import print_block, print_blocks, print_history
+from germane.cli.block_screen import print_block, print_blocks, print_versions
 from germane.cli.commands import block_edit, block_settings
 from germane.cli.hints import ask_block, open_with_hints, other_scopes
 from germane.cli.options import GlobalOptions, known, options_of, run_async
@@ -62,14 +62,14 @@ def show(
         print_block(shown, options)
 
 
-@app.command("history", short_help="Print who changed a block, when and why.")
-def history(
+@app.command("versions", short_help="Print who changed a block, when and why.")
+def versions(
     context: typer.Context,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="The block's label or id.")],
 ) -> None:
     """Print the versions of a block that are kept, oldest first. germane block show LABEL --version N prints one's text."""
     options = options_of(context)
-    print_history(label, ask_block(options, label, lambda blocks: blocks.history(label)), options)
+    print_versions(label, ask_block(options, label, lambda blocks: blocks.versions(label)), options)
 
 
 block_edit.register_edits(app)

@@ -63,8 +63,8 @@ def create(
     ] = "read_write",
     limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="The most characters of its text.")] = 5_000,
     pinned: Annotated[bool, typer.Option("--pinned", help="Put a working block into every context.")] = False,
-    by: Annotated[str, typer.Option(help="Who does it, for the history.")] = "command line",
-    reason: Annotated[str, typer.Option(help="Why, for the history.")] = "",
+    by: Annotated[str, typer.Option(help="Who does it, kept with the version.")] = "command line",
+    reason: Annotated[str, typer.Option(help="Why, kept with the version.")] = "",
 ) -> None:
     """Make a block: of the user with --user, else of the agent.
 

@@ -29,8 +29,8 @@ from germane.types.codec import encode
 
 if TYPE_CHECKING:
     from germane.compaction.plan import Compaction
-    from germane.kinds.archive.handle import EarlierMessages
-    from germane.kinds.archive.outline import OutlinePage
+    from germane.kinds.conversations.handle import EarlierMessages
+    from germane.kinds.conversations.outline import OutlinePage
     from germane.kinds.events.reads import MessagePage, SessionPage
     from germane.kinds.events.value import Recorded
     from germane.kinds.remote_values import RemoteCompaction, RemoteEarlier
@@ -168,7 +168,7 @@ def outline(
 
 async def _outline(options: GlobalOptions, session: str, limit: int, cursor: str | None) -> tuple[OutlinePage, list[str]]:
     async with options.open_store() as (germane, agent):
-        page = await agent.history.outline(session, limit=limit, cursor=cursor)
+        page = await agent.conversations.outline(session, limit=limit, cursor=cursor)
         if page.lines:
             return page, []
         count = (await agent.stats()).messages
@@ -249,7 +249,7 @@ async def _kept(
 ) -> Compaction | RemoteCompaction:
     async with options.open_store(create=True) as (_, agent):
         waits = None if options.server is None else 60.0
-        return await agent.history.compact(request.messages, session=session, deadline=waits, **given)
+        return await agent.conversations.compact(request.messages, session=session, deadline=waits, **given)
 
 
 def _strategy(name: str) -> Any:

@@ -99,7 +99,8 @@ def update(
     valid_to: Annotated[str | None, typer.Option(help="The time until which it holds (ISO 8601); none takes it away.")] = None,
     expires_at: Annotated[str | None, typer.Option(help="The time at which it ends (ISO 8601); none takes it away.")] = None,
 ) -> None:
-    """Correct a memory. What was true and is true no longer isn't corrected but remembered anew: then the history keeps it.
+    """Correct a memory. What was true and is true no longer isn't corrected but remembered anew: then the earlier version is
+    kept.
 
     \b
       germane update 01a204f2-6d51 "Prefers letters" --user ada

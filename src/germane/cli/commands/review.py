@@ -93,7 +93,7 @@ def review(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many conflicts.")] = 50,
 ) -> None:
     """List memories that contradict each other, for a person to decide. With --resolve and --keep, close one conflict: the
-    memory that isn't kept ends, and stays in the history."""
+    memory that isn't kept ends: germane list --all shows it."""
     options = options_of(context)
     if (resolve is None) != (keep is None):
         raise InvalidInput("--resolve and --keep belong together: name the conflict, and the memory to keep (or both)")

@@ -48,7 +48,7 @@ async def _search(
     options: GlobalOptions, query: str, limit: int, filters: Filters, at: datetime | None
 ) -> tuple[tuple[Scored, ...], list[str]]:
     async with options.open_store() as (germane, agent):
-        hits = await agent.recall(query, limit=limit, filters=filters, at=at)
+        hits = await agent.search(query, limit=limit, filters=filters, at=at)
         if hits:
             return hits, []
         counted = await agent.stats()

@@ -1,4 +1,4 @@
-"""`germane show`, `list`, `history`: one thing by its id, the memories of a scope, and what superseded a memory.
+"""`germane show`, `list`, `versions`: one thing by its id, the memories of a scope, and what superseded a memory.
 
 `show` prints everything of one memory or message, or what a handle of a compacted prompt stands for.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from germane.api.agent import Agent
-    from germane.kinds.archive.handle import EarlierMessages
+    from germane.kinds.conversations.handle import EarlierMessages
     from germane.kinds.events.value import Event
     from germane.kinds.memories.reads import Page
     from germane.kinds.memories.value import Memory
@@ -42,7 +42,7 @@ def show(
         ),
     ],
 ) -> None:
-    """Print everything of one memory or message: its text, times, counts, history and where it came from. Of a handle in a
+    """Print everything of one memory or message: its text, times, counts, versions and where it came from. Of a handle in a
     compacted prompt print the messages that it stands for."""
     from germane.cli.json_shapes import memory_shape, message_shape
     from germane.kinds.events.value import Event
@@ -52,7 +52,7 @@ def show(
     thing, line = run_async(_show(options, id))
     if isinstance(thing, Memory):
         if options.json:
-            print_json({**memory_shape(thing), "history": [one.id for one in line]})
+            print_json({**memory_shape(thing), "versions": [one.id for one in line]})
         else:
             print_memory(thing, line)
     elif isinstance(thing, Event):
@@ -79,7 +79,7 @@ async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event | Earli
             if where := await owner_hint(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None
             raise
-        return thing, await agent.memories.history(thing.id) if isinstance(thing, Memory) else ()
+        return thing, await agent.memories.versions(thing.id) if isinstance(thing, Memory) else ()
 
 
 async def _found(agent: Agent, id: str) -> Memory | Event | EarlierMessages:
@@ -87,7 +87,7 @@ async def _found(agent: Agent, id: str) -> Memory | Event | EarlierMessages:
     if not _HANDLE.fullmatch(id):
         return await agent.find(id)
     try:
-        return await agent.history.show(id)
+        return await agent.conversations.show(id)
     except NotFound as missing:
         try:
             return await agent.find(id)
@@ -96,7 +96,7 @@ async def _found(agent: Agent, id: str) -> Memory | Event | EarlierMessages:
 
 
 def print_memory(memory: Memory, line: tuple[Memory, ...] = ()) -> None:
-    """Print the fields of a memory, and its history where that has more than the memory."""
+    """Print the fields of a memory, and its versions where there are others."""
     screen = console()
     own = encode(memory.content)
     fields = [
@@ -124,7 +124,7 @@ def print_memory(memory: Memory, line: tuple[Memory, ...] = ()) -> None:
     if len(line) > 1:
         for one in line:
             mark = "  ← this one" if one.id == memory.id else ""
-            fields.append(("history" if one is line[0] else " ", f"{_time(one.valid_from)}  {plain(one.text, 120)}{mark}"))
+            fields.append(("versions" if one is line[0] else " ", f"{_time(one.valid_from)}  {plain(one.text, 120)}{mark}"))
     print_fields(screen, fields)
 
 
@@ -196,7 +196,7 @@ def list_memories(
         since=options.parse_time(since, "--since"),
         until=options.parse_time(until, "--until"),
         sensitivities=tuple(known("--sensitivity", name, levels) for name in sensitivity) if sensitivity else levels,  # type: ignore[misc]
-        with_history=everything,
+        with_ended=everything,
     )
     page, hints = run_async(_list(options, filters, limit, cursor))
     document = {"memories": [memory_shape(memory) for memory in page.memories], "cursor": page.cursor}
@@ -225,26 +225,26 @@ async def _list(options: GlobalOptions, filters: Filters, limit: int, cursor: st
         valid = sum(counted.memories.values())
         if valid and filters != Filters(sensitivities=filters.sensitivities):
             return page, [f"no memory passes these filters; without them there are {valid:,}"]
-        ended = [f"{counted.ended:,} have ended: --all shows them"] if counted.ended and not filters.with_history else []
+        ended = [f"{counted.ended:,} have ended: --all shows them"] if counted.ended and not filters.with_ended else []
         said = ["messages are here: germane messages prints them"] if counted.messages else []
         return page, ["no memories here", *ended, *(said or await other_scopes(germane, options))]
 
 
-# `germane history`: a memory with all that superseded it or that it superseded.
+# `germane versions`: a memory with all that superseded it or that it superseded.
 
 
-_HISTORY_COLUMNS = (ListColumn("id", id=True), ListColumn("from"), ListColumn("to"), ListColumn("text"))
+_VERSIONS_COLUMNS = (ListColumn("id", id=True), ListColumn("from"), ListColumn("to"), ListColumn("text"))
 
 
-def history(
+def versions(
     context: typer.Context,
     id: Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or its first characters (4 or more).")],
 ) -> None:
-    """Print a memory's history, oldest first: what it superseded, and what superseded it."""
+    """Print a memory's versions, oldest first: what it superseded, and what superseded it."""
     from germane.cli.json_shapes import memory_shape
 
     options = options_of(context)
-    line = run_async(_history(options, id))
+    line = run_async(_versions(options, id))
     rows = [
         (
             memory.id,
@@ -254,13 +254,13 @@ def history(
         )
         for memory in line
     ]
-    print_listing(options.json, {"memories": [memory_shape(memory) for memory in line]}, _HISTORY_COLUMNS, rows)
+    print_listing(options.json, {"memories": [memory_shape(memory) for memory in line]}, _VERSIONS_COLUMNS, rows)
 
 
-async def _history(options: GlobalOptions, id: str) -> tuple[Memory, ...]:
+async def _versions(options: GlobalOptions, id: str) -> tuple[Memory, ...]:
     async with options.open_store() as (germane, agent):
         try:
-            found: tuple[Memory, ...] = await agent.memories.history(id)
+            found: tuple[Memory, ...] = await agent.memories.versions(id)
         except NotFound as missing:
             if where := await owner_hint(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None

@@ -2,7 +2,7 @@
 
 The fields of a message are `role`, `content` (text or a list of parts), `id`, `name`, `created_at`, `tool_calls` and
 `tool_call_id`; parts may be calls and results of tools, and documents. The parser is more lenient than a provider's
-dialect, because a file is history and not a request.
+dialect, because a file holds what was said and isn't a request.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class PendingMemories:
         self._behind.append(replace(memory, valid_to=memory.valid_from, superseded_by=first.id))
 
     def end(self, change: EndMemory) -> None:
-        """Ends a memory, stored or new. It stays in the history."""
+        """Ends a memory, stored or new. It stays, as one that has ended."""
         if change.id in self.new:
             self.new[change.id] = replace(self.new[change.id], valid_to=change.at, superseded_by=change.superseded_by)
         else:

@@ -219,7 +219,7 @@ def _kept(memory: Memory, pending: PendingMemories) -> Memory:
 
 
 # Corrections. What was wrong was never true: the corrected memory takes its place from its beginning, and the wrong one
-# stays in the history. Only one memory is corrected, and only where the words tell which.
+# stays, as one that has ended. Only one memory is corrected, and only where the words tell which.
 
 
 _DIGIT = re.compile(r"\d")

@@ -28,7 +28,7 @@ from germane.types.model_names import ModelNames
 _APART = frozenset({"anthropic", "gemini"})
 """Providers that keep the system prompt apart from the messages and may answer without one."""
 _LISTS = ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude")
-_FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_history", "task"})
+_FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_ended", "task"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
         raise InvalidInput(f"filters: unknown {', '.join(unknown)}", advice=f"there are {', '.join(sorted(_FILTERS))}")
     wire = filters_pb2.Filters(
         session_id=checked_text("session", given.get("session"), optional=True),
-        with_history=bool(given.get("with_history")),
+        with_ended=bool(given.get("with_ended")),
         task_id=checked_text("task", given.get("task"), optional=True),
     )
     for name in _LISTS:

@@ -187,7 +187,7 @@ class BlockingBlocks(ClientHandle):
 
     def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
-        Survives a restart; how far it goes is bounded by the history."""
+        Survives a restart; how far it goes is bounded by the versions that are kept."""
         found: Block = self._write("blocks.undo", Block, label=label, by=by, reason=reason, system=system)
         return found
 
@@ -196,10 +196,10 @@ class BlockingBlocks(ClientHandle):
         found: Block = self._write("blocks.redo", Block, label=label, by=by, reason=reason, system=system)
         return found
 
-    def history(self, label: str) -> tuple[Version, ...]:
+    def versions(self, label: str) -> tuple[Version, ...]:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
-        found: tuple[Version, ...] = self._read("blocks.history", tuple[Version, ...], label=label)
+        found: tuple[Version, ...] = self._read("blocks.versions", tuple[Version, ...], label=label)
         return found
 
     def show_version(self, label: str, version: int) -> str:
@@ -572,8 +572,8 @@ class BlockingPatterns(ClientHandle):
         return found
 
 
-class BlockingHistory(ClientHandle):
-    """The methods of `agent.history`."""
+class BlockingConversations(ClientHandle):
+    """The methods of `agent.conversations`."""
 
     def compact(
         self,
@@ -590,11 +590,11 @@ class BlockingHistory(ClientHandle):
         max_messages: int | None = None,
         deadline: float = 5.0,
     ) -> RemoteCompaction:
-        """Returns the messages as they fit `max_tokens`, as `germane.Agent.history.compact` does, and keeps what left under
-        handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary that
-        was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
+        """Returns the messages as they fit `max_tokens`, as `germane.Agent.conversations.compact` does, and keeps what left
+        under handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary
+        that was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
         found: RemoteCompaction = self._write(
-            "history.compact",
+            "conversations.compact",
             RemoteCompaction,
             messages=messages,
             session=session,
@@ -612,7 +612,7 @@ class BlockingHistory(ClientHandle):
 
     def show(self, handle: str, *, session: str | None = None) -> RemoteEarlier:
         """Returns what a handle in a compacted conversation stands for. Raises `NotFound`, also for what is another scope's."""
-        found: RemoteEarlier = self._read("history.show", RemoteEarlier, handle=handle, session=session)
+        found: RemoteEarlier = self._read("conversations.show", RemoteEarlier, handle=handle, session=session)
         return found
 
     def rebuild(
@@ -620,19 +620,19 @@ class BlockingHistory(ClientHandle):
     ) -> Sequence[Mapping[str, Any]]:
         """Returns a compacted conversation with what was taken out of it, as far as it is kept. Raises `InvalidInput`."""
         found: Sequence[Mapping[str, Any]] = self._read(
-            "history.rebuild", Sequence[Mapping[str, Any]], messages=messages, session=session, provider=provider
+            "conversations.rebuild", Sequence[Mapping[str, Any]], messages=messages, session=session, provider=provider
         )
         return found
 
     def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> RemoteOutline:
         """Returns a page of `limit` (1 to 1,000) lines of a session's outline, oldest first: one for each exchange."""
-        found: RemoteOutline = self._read("history.outline", RemoteOutline, session=session, limit=limit, cursor=cursor)
+        found: RemoteOutline = self._read("conversations.outline", RemoteOutline, session=session, limit=limit, cursor=cursor)
         return found
 
     def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[RemoteSummary, ...]:
         """Returns the last `limit` (1 to 1,000) summaries of a session, oldest first."""
         found: tuple[RemoteSummary, ...] = self._read(
-            "history.summaries", tuple[RemoteSummary, ...], session=session, limit=limit
+            "conversations.summaries", tuple[RemoteSummary, ...], session=session, limit=limit
         )
         return found
 
@@ -664,14 +664,14 @@ class BlockingMemories(ClientHandle):
         return found
 
     def resolve(self, id: str, *, keep: str) -> Contradiction:
-        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
-        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends.
+        Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
         found: Contradiction = self._write("memories.resolve", Contradiction, id=id, keep=keep)
         return found
 
-    def history(self, id: str) -> tuple[Memory, ...]:
+    def versions(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        found: tuple[Memory, ...] = self._read("memories.history", tuple[Memory, ...], id=id)
+        found: tuple[Memory, ...] = self._read("memories.versions", tuple[Memory, ...], id=id)
         return found
 
 
@@ -831,9 +831,9 @@ class BlockingVerbs(ClientHandle):
         return BlockingGraph(self)
 
     @property
-    def history(self) -> BlockingHistory:
-        """The operations of `agent.history`."""
-        return BlockingHistory(self)
+    def conversations(self) -> BlockingConversations:
+        """The operations of `agent.conversations`."""
+        return BlockingConversations(self)
 
     @property
     def memories(self) -> BlockingMemories:
@@ -1039,7 +1039,7 @@ class BlockingVerbs(ClientHandle):
         found: str = self._write("set_directive", str, text=text)
         return found
 
-    def recall(
+    def search(
         self,
         query: str,
         limit: int = 10,
@@ -1051,7 +1051,7 @@ class BlockingVerbs(ClientHandle):
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
         `limit` (1 to 1,000). Raises `InvalidInput`."""
         found: tuple[Scored, ...] = self._read(
-            "recall", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
+            "search", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
         )
         return found
 

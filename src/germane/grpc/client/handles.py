@@ -191,7 +191,7 @@ class ClientBlocks(ClientHandle):
 
     async def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
-        Survives a restart; how far it goes is bounded by the history."""
+        Survives a restart; how far it goes is bounded by the versions that are kept."""
         found: Block = await self._write("blocks.undo", Block, label=label, by=by, reason=reason, system=system)
         return found
 
@@ -200,10 +200,10 @@ class ClientBlocks(ClientHandle):
         found: Block = await self._write("blocks.redo", Block, label=label, by=by, reason=reason, system=system)
         return found
 
-    async def history(self, label: str) -> tuple[Version, ...]:
+    async def versions(self, label: str) -> tuple[Version, ...]:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
-        found: tuple[Version, ...] = await self._read("blocks.history", tuple[Version, ...], label=label)
+        found: tuple[Version, ...] = await self._read("blocks.versions", tuple[Version, ...], label=label)
         return found
 
     async def show_version(self, label: str, version: int) -> str:
@@ -584,8 +584,8 @@ class ClientPatterns(ClientHandle):
         return found
 
 
-class ClientHistory(ClientHandle):
-    """The methods of `agent.history`."""
+class ClientConversations(ClientHandle):
+    """The methods of `agent.conversations`."""
 
     async def compact(
         self,
@@ -602,11 +602,11 @@ class ClientHistory(ClientHandle):
         max_messages: int | None = None,
         deadline: float = 5.0,
     ) -> RemoteCompaction:
-        """Returns the messages as they fit `max_tokens`, as `germane.Agent.history.compact` does, and keeps what left under
-        handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary that
-        was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
+        """Returns the messages as they fit `max_tokens`, as `germane.Agent.conversations.compact` does, and keeps what left
+        under handles that `show` brings back. `deadline` are the seconds that the store may take. The answer may hold a summary
+        that was kept before, so the key has to allow reading too. Raises `InvalidInput`."""
         found: RemoteCompaction = await self._write(
-            "history.compact",
+            "conversations.compact",
             RemoteCompaction,
             messages=messages,
             session=session,
@@ -624,7 +624,7 @@ class ClientHistory(ClientHandle):
 
     async def show(self, handle: str, *, session: str | None = None) -> RemoteEarlier:
         """Returns what a handle in a compacted conversation stands for. Raises `NotFound`, also for what is another scope's."""
-        found: RemoteEarlier = await self._read("history.show", RemoteEarlier, handle=handle, session=session)
+        found: RemoteEarlier = await self._read("conversations.show", RemoteEarlier, handle=handle, session=session)
         return found
 
     async def rebuild(
@@ -632,19 +632,21 @@ class ClientHistory(ClientHandle):
     ) -> Sequence[Mapping[str, Any]]:
         """Returns a compacted conversation with what was taken out of it, as far as it is kept. Raises `InvalidInput`."""
         found: Sequence[Mapping[str, Any]] = await self._read(
-            "history.rebuild", Sequence[Mapping[str, Any]], messages=messages, session=session, provider=provider
+            "conversations.rebuild", Sequence[Mapping[str, Any]], messages=messages, session=session, provider=provider
         )
         return found
 
     async def outline(self, session: str | None = None, *, limit: int = 100, cursor: str | None = None) -> RemoteOutline:
         """Returns a page of `limit` (1 to 1,000) lines of a session's outline, oldest first: one for each exchange."""
-        found: RemoteOutline = await self._read("history.outline", RemoteOutline, session=session, limit=limit, cursor=cursor)
+        found: RemoteOutline = await self._read(
+            "conversations.outline", RemoteOutline, session=session, limit=limit, cursor=cursor
+        )
         return found
 
     async def summaries(self, session: str | None = None, *, limit: int = 100) -> tuple[RemoteSummary, ...]:
         """Returns the last `limit` (1 to 1,000) summaries of a session, oldest first."""
         found: tuple[RemoteSummary, ...] = await self._read(
-            "history.summaries", tuple[RemoteSummary, ...], session=session, limit=limit
+            "conversations.summaries", tuple[RemoteSummary, ...], session=session, limit=limit
         )
         return found
 
@@ -678,14 +680,14 @@ class ClientMemories(ClientHandle):
         return found
 
     async def resolve(self, id: str, *, keep: str) -> Contradiction:
-        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
-        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends.
+        Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
         found: Contradiction = await self._write("memories.resolve", Contradiction, id=id, keep=keep)
         return found
 
-    async def history(self, id: str) -> tuple[Memory, ...]:
+    async def versions(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        found: tuple[Memory, ...] = await self._read("memories.history", tuple[Memory, ...], id=id)
+        found: tuple[Memory, ...] = await self._read("memories.versions", tuple[Memory, ...], id=id)
         return found
 
 
@@ -847,9 +849,9 @@ class ClientVerbs(ClientHandle):
         return ClientGraph(self)
 
     @property
-    def history(self) -> ClientHistory:
-        """The operations of `agent.history`."""
-        return ClientHistory(self)
+    def conversations(self) -> ClientConversations:
+        """The operations of `agent.conversations`."""
+        return ClientConversations(self)
 
     @property
     def memories(self) -> ClientMemories:
@@ -1059,7 +1061,7 @@ class ClientVerbs(ClientHandle):
         found: str = await self._write("set_directive", str, text=text)
         return found
 
-    async def recall(
+    async def search(
         self,
         query: str,
         limit: int = 10,
@@ -1071,7 +1073,7 @@ class ClientVerbs(ClientHandle):
         """Returns the memories, messages, archival entries and blocks that answer `query` best, scored, best first, at most
         `limit` (1 to 1,000). Raises `InvalidInput`."""
         found: tuple[Scored, ...] = await self._read(
-            "recall", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
+            "search", tuple[Scored, ...], query=query, limit=limit, filters=filters, at=at, strategy=strategy
         )
         return found
 

@@ -75,7 +75,7 @@ def filters(
         sensitivities=cast("tuple[Sensitivity, ...]", tuple(wire.sensitivities or default_sensitivities)),
         exclude=frozenset(wire.exclude),
         session=wire.session_id or None,
-        with_history=wire.with_history,
+        with_ended=wire.with_ended,
         task=wire.task_id or None,
     )
 

@@ -23,7 +23,7 @@ from germane.grpc.server.assembly_servicer import Assemblies, AssemblyServicer, 
 from germane.grpc.server.authorisation import AgentResolver, Keys
 from germane.grpc.server.call import Registry, RpcObserver
 from germane.grpc.server.interceptor import ServerInterceptor
-from germane.grpc.server.memory_servicer import EventServicer, MemoryServicer
+from germane.grpc.server.memory_servicer import MemoryServicer, MessageServicer
 from germane.grpc.server.operation_servicer import OperationServicer
 from germane.grpc.server.port import LoopBridge, bind, options
 from germane.settings.serving import ServiceSettings
@@ -44,7 +44,7 @@ def registry(
         own = AssemblyServicer(resolver, responses, assemblies, clock)
         methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
-    methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
+    methods.add(memory_pb2.DESCRIPTOR.services_by_name["MessageService"], MessageServicer(resolver), bridge)
     methods.add(operation_pb2.DESCRIPTOR.services_by_name["OperationService"], OperationServicer(resolver, bridge))
     return methods
 

@@ -1,4 +1,4 @@
-"""Memory servicer: the RPCs of `MemoryService` and of `EventService` (recorded messages) that have messages of their own.
+"""Memory servicer: the RPCs of `MemoryService` and `MessageService` that have messages of their own.
 
 Each calls the method of `Agent` with the same meaning.
 """
@@ -77,7 +77,7 @@ class MemoryServicer:
         agent = self._resolver.scoped(request.scope, call)
         if not request.query:
             raise invalid("query is missing: say what to look for")
-        results = await agent.recall(
+        results = await agent.search(
             request.query,
             limit_of("limit", request.limit, _DEFAULT_LIMIT),
             filters=filters(request.filters),
@@ -141,10 +141,10 @@ def _json(item: Mapping[str, Any]) -> str:
     return readable
 
 
-# `EventService` records the messages of conversations.
+# `MessageService` records the messages of conversations.
 
 
-class EventServicer:
+class MessageServicer:
     """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})

@@ -161,7 +161,7 @@ def _schema(hashes: bool) -> dict[str, Any]:
         "insert_text": _string("For insert: the lines to insert."),
         "old_path": _string("For rename: the present path."),
         "new_path": _string("For rename: the new path, where nothing is yet."),
-        "reason": _string("Why you make the change, in a few words; it is kept in the history."),
+        "reason": _string("Why you make the change, in a few words; it is kept with the version."),
     }
     if hashes:
         fields["if_hash"] = _string(

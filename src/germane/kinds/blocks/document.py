@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _OPERATIONS_PER_STEP = 8_000
-"""Operations of one step back in the history: 1 to 2 ms."""
+"""Operations of one step back: 1 to 2 ms."""
 
 
 @contextmanager
@@ -238,7 +238,7 @@ class BlockDocument:
         return not waits
 
     def snapshot(self, keep: bytes | None = None) -> bytes:
-        """Returns the document with its history since version `keep`, or without history. Raises `NotFound` for a version
+        """Returns the document with its changes since version `keep`, or without changes. Raises `NotFound` for a version
         that isn't kept."""
         from loro import ExportMode
 

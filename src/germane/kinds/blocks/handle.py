@@ -33,12 +33,12 @@ from germane.kinds.blocks.reads import (
     BlocksUnder,
     DocumentOf,
     FirstNamed,
-    HistoryOf,
     ListBlocks,
     ListConsents,
     SeenEntries,
     SharesOf,
     StoredDocument,
+    VersionsOf,
 )
 from germane.kinds.blocks.revision import Edited, past_text, present_value
 from germane.kinds.blocks.schema import Schema, parse_schema
@@ -48,8 +48,7 @@ from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.value import Receipt
 from germane.ports.background import aside
 from germane.stores.contract import scrub_files
-from germane.types.checks import check_flags, check_optional_text, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_optional_text, check_text, check_whole_number
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK
 from germane.types.operation import operation
 from germane.types.plan import Plan
@@ -65,9 +64,9 @@ class AgentBlocks:
     by its label or its id; a user's block stands before the agent's with the same label, and both before a shared one. A scope
     changes its own user's blocks (agent-wide ones where it has none), and shared ones as far as granted.
 
-    `by` and `reason` are kept in the history. `system=True` says that your application changes an own block, and not the agent:
-    then no permission is asked for. Every change raises `NotFound`, `NotPermitted`, `ConsentNeeded`, and `InvalidInput` where
-    it doesn't fit; then nothing is written but the request for consent."""
+    `by` and `reason` are kept with the version. `system=True` says that your application changes an own block, and not the
+    agent: then no permission is asked for. Every change raises `NotFound`, `NotPermitted`, `ConsentNeeded`, and `InvalidInput`
+    where it doesn't fit; then nothing is written but the request for consent."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope, self._open = parts, scope, parts.blocks
@@ -99,13 +98,13 @@ class AgentBlocks:
         kind = block_type(type)
         new = NewBlock(
             label=checked_label(label),
-            description=string("description", description, REMARK),
+            description=check_text("description", description, REMARK),
             type=kind,
             schema=fitting_schema(kind, None if schema is None else parse_schema(schema)),
             permission=checked_permission(permission),
             limit=check_whole_number("limit", limit, low=1, high=BLOCK_TEXT.maximum),
             pinned=pinned,
-            value=value if text is None else string("text", text, BLOCK_TEXT),
+            value=value if text is None else check_text("text", text, BLOCK_TEXT),
         )
         editor = self._editor(by, reason)
         edited = await self._commit(create_block(new, editor, cache=self._open.documents, secrets=self._parts.secrets))
@@ -185,7 +184,7 @@ class AgentBlocks:
     @operation("write")
     async def undo(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Takes back the latest edit that isn't undone, whoever made it, and returns the block. What was changed since stays.
-        Survives a restart; how far it goes is bounded by the history."""
+        Survives a restart; how far it goes is bounded by the versions that are kept."""
         return (await self._commit(undo_edit(label, self._editor(by, reason, system), cache=self._open.documents))).block
 
     @operation("write")
@@ -194,19 +193,19 @@ class AgentBlocks:
         return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._open.documents))).block
 
     @operation("read")
-    async def history(self, label: str) -> tuple[Version, ...]:
+    async def versions(self, label: str) -> tuple[Version, ...]:
         """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
         into 8 KB or 1.6 times the text. Raises `NotFound`."""
         block = await self.get(label)
-        return tuple(kept.version for kept in await self._store.ask(HistoryOf(block.id)))
+        return tuple(kept.version for kept in await self._store.ask(VersionsOf(block.id)))
 
     @operation("read")
     async def show_version(self, label: str, version: int) -> str:
         """Returns the text of a block as it was at a version. Raises `NotFound`, also where the version isn't kept."""
         check_whole_number("version", version, low=0, high=COUNT.maximum)
         block = await self.get(label)
-        history = await self._store.ask(HistoryOf(block.id))
-        return await self._from_document(block, partial(past_text, block, history=history, version=version))
+        kept = await self._store.ask(VersionsOf(block.id))
+        return await self._from_document(block, partial(past_text, block, versions=kept, version=version))
 
     @operation("write")
     async def pin(self, label: str, pinned: bool = True, *, by: str = "", system: bool = False) -> Block:
@@ -235,7 +234,7 @@ class AgentBlocks:
         `edit`."""
         settings = BlockSettings(
             label=None if new_label is None else checked_label(new_label, "new_label"),
-            description=None if description is None else string("description", description, REMARK),
+            description=None if description is None else check_text("description", description, REMARK),
             type=None if type is None else block_type(type),
             schema=None if schema is None else parse_schema(schema),
             permission=None if permission is None else checked_permission(permission),
@@ -282,7 +281,7 @@ class AgentBlocks:
     async def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Brings back the deleted block with this id and returns it. Idempotent. Needs `admin`. Raises `Conflict` where another
         block has its label by now."""
-        return (await self._commit(restore_block(string("id", id, ID), self._editor(by, reason, system)))).block
+        return (await self._commit(restore_block(check_text("id", id, ID), self._editor(by, reason, system)))).block
 
     @operation("write", of_agent="agent")
     async def share(self, label: str, agent: str, permission: str = "append", *, by: str = "", system: bool = False) -> Share:
@@ -295,7 +294,7 @@ class AgentBlocks:
     @operation("write")
     async def unshare(self, label: str, agent: str, *, by: str = "", system: bool = False) -> bool:
         """Ends the share of an own block with an agent, and returns whether there was one. Idempotent. Needs `admin`."""
-        string("agent", agent, ID)
+        check_text("agent", agent, ID)
         return agreed(await self._store.commit(unshare_block(label, agent, self._editor(by, "", system))))
 
     @operation("read")
@@ -319,14 +318,14 @@ class AgentBlocks:
         expired or was answered otherwise."""
         chosen, lasting = consent_scope(scope)
         now = self._parts.clock.now()
-        plan = answer_consent(string("id", id, ID), approve=True, scope=chosen, lasting=lasting, at=now)
+        plan = answer_consent(check_text("id", id, ID), approve=True, scope=chosen, lasting=lasting, at=now)
         return await self._store.commit(plan)
 
     @operation("write")
     async def deny(self, id: str) -> ConsentRequest:
         """Denies a request: the same edit can be asked for again after the time that requests wait. Idempotent. Raises what
         `approve` raises."""
-        plan = answer_consent(string("id", id, ID), approve=False, at=self._parts.clock.now())
+        plan = answer_consent(check_text("id", id, ID), approve=False, at=self._parts.clock.now())
         return await self._store.commit(plan)
 
     def subscribe(self, listener: BlockListener) -> Callable[[], None]:
@@ -350,7 +349,7 @@ class AgentBlocks:
     @operation("read")
     async def entry(self, id: str) -> ArchivalEntry:
         """Returns one archival entry. Raises `NotFound`."""
-        found = await self._store.ask(SeenEntries([string("id", id, ID)]))
+        found = await self._store.ask(SeenEntries([check_text("id", id, ID)]))
         if not found:
             raise NotFound("no archival entry {} here", id)
         return found[0]

@@ -35,7 +35,7 @@ from germane.kinds.blocks.mutation import (
     parse_mutation,
 )
 from germane.kinds.blocks.permission import ConsentRequest, Permission
-from germane.kinds.blocks.reads import BlocksNamed, HistoryOf, PutBlock, PutEntry, PutVersion, TakeBack
+from germane.kinds.blocks.reads import BlocksNamed, PutBlock, PutEntry, PutVersion, TakeBack, VersionsOf
 from germane.kinds.blocks.revision import (
     Edited,
     OpenDocument,
@@ -57,8 +57,7 @@ from germane.kinds.blocks.value import (
     undoable,
 )
 from germane.text.secrets.detection import SecretPolicy, SecretScreen, refuse_in_name, refuse_joined
-from germane.types.checks import check_text as string
-from germane.types.checks import check_type
+from germane.types.checks import check_text, check_type
 from germane.types.limits import MEMORY_TEXT
 from germane.types.nested_data import bounded
 from germane.types.plan import Change, Decision, Plan, Read, read, uuid7
@@ -177,9 +176,9 @@ def edit_block(
     open = yield from open_document(block, cache)
     state = None
     if base is not None:
-        history = yield from read(HistoryOf(block.id))
-        state = next((kept.frontiers for kept in history if kept.version.number == base), None)
-        if state is None or any(kept.version.kind == "schema" and kept.version.number > base for kept in history):
+        versions = yield from read(VersionsOf(block.id))
+        state = next((kept.frontiers for kept in versions if kept.version.number == base), None)
+        if state is None or any(kept.version.kind == "schema" and kept.version.number > base for kept in versions):
             raise Stale(
                 f"version {base} of block {{}} isn't kept any more", block.label, advice="read the block and decide again"
             )
@@ -307,14 +306,14 @@ def _moved(name: object, editor: Editor, cache: DocumentCache, *, undoing: bool)
     )
     if request is not None:
         return Decision(changes, request)
-    history = yield from read(HistoryOf(block.id))
-    chosen = undoable(history) if undoing else redoable(history)
+    versions = yield from read(VersionsOf(block.id))
+    chosen = undoable(versions) if undoing else redoable(versions)
     if chosen is None:
         raise InvalidInput(f"block {{}} has nothing to {word}{'' if undoing else ': nothing was undone last'}", block.label)
     number = chosen.version.number
     last = number if chosen.span is None else chosen.span
     more, edited = yield from _taken_back(
-        block, editor, cache, history, last if undoing else chosen.undone_by or 0, word, number
+        block, editor, cache, versions, last if undoing else chosen.undone_by or 0, word, number
     )
     new = edited.block.version
     marked = (
@@ -324,10 +323,10 @@ def _moved(name: object, editor: Editor, cache: DocumentCache, *, undoing: bool)
 
 
 def _taken_back(
-    block: Block, editor: Editor, cache: DocumentCache, history: tuple[KeptVersion, ...], made_by: int, word: Any, target: int
+    block: Block, editor: Editor, cache: DocumentCache, versions: tuple[KeptVersion, ...], made_by: int, word: Any, target: int
 ) -> Generator[Read[Any], Any, tuple[tuple[Change, ...], Edited]]:
     """Applies the inverse of what version `made_by` changed."""
-    states = {kept.version.number: kept.frontiers for kept in history}
+    states = {kept.version.number: kept.frontiers for kept in versions}
     open = yield from open_document(block, cache)
     open.document.inverse(states[made_by - 1], states[made_by], system=editor.system and block.shared_from is None)
     more, edited = document_changes(block, open, editor, kind=word, operation=word, target=target)
@@ -345,7 +344,7 @@ def new_entry(
     text: object, metadata: object = None, *, user: str | None, at: datetime, secrets: SecretPolicy = "redact"
 ) -> ArchivalEntry:
     """Returns an entry, with the policy on secrets applied to its text and its metadata. Raises `InvalidInput`."""
-    words = string("text", text, MEMORY_TEXT)
+    words = check_text("text", text, MEMORY_TEXT)
     if not words.strip():
         raise InvalidInput("is blank", path="text", advice="give what is to be kept")
     given: Any = {} if metadata is None else metadata

@@ -108,7 +108,7 @@ class DocumentOf(Read["StoredDocument"]):
 class StoredDocument:
     """A document as it is stored: `snapshot` with the `deltas` that follow it, in order. Where `whole` is false, only the
     deltas after the version that was asked for are given. `frontiers` is the state after the last of them. `waiting` counts the
-    changes that no snapshot holds yet, `size` all bytes of the document and its history."""
+    changes that no snapshot holds yet, `size` all bytes of the document and its earlier versions."""
 
     whole: bool
     snapshot: bytes | None = None
@@ -120,7 +120,7 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryOf(Read[tuple[KeptVersion, ...]]):
+class VersionsOf(Read[tuple[KeptVersion, ...]]):
     """The versions of a block that are kept, by number; the last `limit` of them, where one is given."""
 
     id: str
@@ -194,7 +194,7 @@ class IndexBlock(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutVersion(Change):
-    """Adds an entry to a block's history, with what its document gained."""
+    """Adds a version of a block, with what its document gained."""
 
     text_of: ClassVar[TextOf] = "its_owner"
     id: str
@@ -225,8 +225,8 @@ class PutSnapshot(Change):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreHistory(Change):
-    """Stores the history of a block that was exported: its snapshot, its versions with their changes, and its shares."""
+class RestoreVersions(Change):
+    """Stores what was exported of a block beside itself: its snapshot, its versions with their changes, and its shares."""
 
     text_of: ClassVar[TextOf] = "its_owner"
     id: str

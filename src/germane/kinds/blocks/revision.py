@@ -19,12 +19,12 @@ from germane.kinds.blocks.reads import (
     BlocksNamed,
     BlocksToIndex,
     DocumentOf,
-    HistoryOf,
     IndexBlock,
     PutBlock,
     PutSnapshot,
     PutVersion,
     StoredDocument,
+    VersionsOf,
 )
 from germane.kinds.blocks.value import Block, KeptVersion, Version, VersionKind, content_hash_of, first_kept
 from germane.types.plan import Change, Decision, Plan, Read, read
@@ -33,7 +33,7 @@ _DUE_CHANGES, _DUE_BYTES = 32, 8_192
 """Changes, and their bytes, that are kept beside the snapshot before the block is consolidated; a long text may have as many
 bytes as itself."""
 _MAX_STORED = 8_000_000
-"""Bytes of a document with its history. Only a block whose history couldn't be consolidated comes near it."""
+"""Bytes of a document with its changes. Only a block whose changes couldn't be consolidated comes near it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def document_changes(
     size = stored.size + len(delta)
     if size > _MAX_STORED:
         raise InvalidInput(
-            f"block {{}} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed", block.label, advice="shorten it"
+            f"block {{}} has {size:,} bytes with its versions, {_MAX_STORED:,} are allowed", block.label, advice="shorten it"
         )
     text = document.text()
     refuse_long(block.label, text, block.limit)
@@ -177,7 +177,7 @@ def _complete(block: Block, snapshot: bytes | None, stored: StoredDocument) -> B
     return document
 
 
-# Consolidation stores a document as a whole and drops what its history doesn't need any more. It runs in the background
+# Consolidation stores a document as a whole and drops what its versions don't need any more. It runs in the background
 # after a number of edits, never in an assembly. Readers and editors see no difference, except that the oldest versions
 # are gone.
 
@@ -186,15 +186,15 @@ def consolidate_block(id: str) -> Plan[bool]:
     """Consolidates the block with this id; the outcome says whether anything was done. Raises `StoreCorrupt` where its document
     is damaged: then everything stays as it is."""
     block = next((one for one in (yield from read(BlocksNamed(id))) if one.id == id), None)
-    history = () if block is None else (yield from read(HistoryOf(id)))
-    if block is None or not history:
+    versions = () if block is None else (yield from read(VersionsOf(id)))
+    if block is None or not versions:
         return Decision((), False)
     stored = yield from read(DocumentOf(id))
     document, rebuilt = yield from load_document(block, stored)
     if not stored.waiting and not rebuilt:
         return Decision((), False)
-    first = first_kept(history, len(block.text))
-    keep = next(kept.frontiers for kept in history if kept.version.number == first)
+    first = first_kept(versions, len(block.text))
+    keep = next(kept.frontiers for kept in versions if kept.version.number == first)
     data = document.snapshot(keep=keep)
     return Decision((PutSnapshot(id=id, number=block.version, data=data, first=first),), True)
 
@@ -207,14 +207,14 @@ def present_value(block: Block, stored: StoredDocument) -> Any:
     return BlockDocument.load(block.schema, stored.snapshot, stored.deltas).value()
 
 
-def past_text(block: Block, stored: StoredDocument, history: Sequence[KeptVersion], version: int) -> str:
+def past_text(block: Block, stored: StoredDocument, versions: Sequence[KeptVersion], version: int) -> str:
     """Returns the rendered text of the block at a version. Raises `NotFound` for a version that isn't kept, or that was made
     under another schema, and `StoreCorrupt`."""
-    kept = next((one for one in history if one.version.number == version), None)
+    kept = next((one for one in versions if one.version.number == version), None)
     if kept is None:
-        first = history[0].version.number if history else 0
+        first = versions[0].version.number if versions else 0
         raise NotFound(f"version {version} of block {{}} isn't kept: it has {first} to {block.version}", block.label)
-    if any(one.version.kind == "schema" and one.version.number > version for one in history):
+    if any(one.version.kind == "schema" and one.version.number > version for one in versions):
         raise NotFound(f"version {version} of block {{}} was made under another schema and can't be shown", block.label)
     if version == block.version:
         return block.text

@@ -17,7 +17,7 @@ from germane.kinds.blocks.field import checked_label, label_key
 from germane.kinds.blocks.mutation import OPERATIONS
 from germane.kinds.blocks.permission import ConsentRequest, Needs, Permission
 from germane.kinds.blocks.plans import fitting_schema
-from germane.kinds.blocks.reads import BlocksNamed, BlocksUnder, HistoryOf
+from germane.kinds.blocks.reads import BlocksNamed, BlocksUnder, VersionsOf
 from germane.kinds.blocks.revision import Edited, document_changes, open_document, refuse_long, version_changes
 from germane.kinds.blocks.schema import Schema, TextSchema
 from germane.kinds.blocks.value import Block, BlockType, content_hash_of
@@ -133,10 +133,10 @@ def restore_block(id: str, editor: Editor) -> Plan[Edited | ConsentRequest]:
 
 def _kept(block: Block, editor: Editor, operation: str) -> Generator[Read[Any], Any, tuple[tuple[Change, ...], Edited]]:
     """A version that leaves the document as it is."""
-    history = yield from read(HistoryOf(block.id, 1))
-    if not history:
-        raise InvalidInput("block {} has no history", block.label, advice="restore a backup")
-    return version_changes(block, editor, history[-1].frontiers, operation=operation)
+    versions = yield from read(VersionsOf(block.id, 1))
+    if not versions:
+        raise InvalidInput("block {} has no versions", block.label, advice="restore a backup")
+    return version_changes(block, editor, versions[-1].frontiers, operation=operation)
 
 
 def _migrated(

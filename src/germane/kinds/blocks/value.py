@@ -1,7 +1,7 @@
-"""Blocks as values: a block, the versions of its history, and the archival entries.
+"""Blocks as values: a block, its versions, and the archival entries.
 
 A block is a labelled text of bounded size that an agent keeps and edits, with its schema and its permission. Its
-history is bounded: the oldest entries are removed when the block is consolidated. Undo takes back the latest edit that
+versions are bounded: the oldest are removed when the block is consolidated. Undo takes back the latest edit that
 isn't undone; redo makes the change again that was undone last. An edit after an undo ends what can be redone. An
 archival entry is a text that an agent keeps for later searches, and it is never changed (BLK-7).
 """
@@ -31,7 +31,7 @@ DEFAULT_LIMIT = 5_000
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Block:
     """One block as a scope sees it. `user` None stands for an agent-wide block, `agent` is the owner. `text` is the rendered
-    content, `content_hash` its SHA-256 in hex, `version` the number of the latest entry of its history. `shared_from` is the
+    content, `content_hash` its SHA-256 in hex, `version` the number of its latest version. `shared_from` is the
     owner where another agent shares the block; None for an own one. `granted` is what the reading scope may do: the block's
     permission, at most that of the share, and `read_only` for an agent-wide block in the scope of a user. `secrets` counts the
     secrets that the call which returned the block has found, by kind; it isn't stored."""
@@ -81,7 +81,7 @@ def content_hash_of(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Versions: one for each entry of a block's history: what was done, when, by whom and why, and what undoing it takes.
+# Versions of a block: what was done, when, by whom and why, and what undoing it takes.
 
 
 VersionKind = Literal["create", "edit", "undo", "redo", "setting", "schema"]
@@ -89,21 +89,21 @@ VersionKind = Literal["create", "edit", "undo", "redo", "setting", "schema"]
 before it can be undone."""
 
 _MAX_VERSIONS = 100
-"""Entries of the history at most."""
+"""Versions of a block at most."""
 _MIN_VERSIONS = 3
-"""Entries that stay however large their changes are."""
+"""Versions that stay however large their changes are."""
 _MIN_BYTES = 8_192
-"""Bytes of history that a block of any size may have."""
+"""Bytes that the versions of a block of any size may have."""
 _BYTES_A_CHARACTER = 1.6
-"""Bytes of history for each character of a longer text: with the text itself and the present state of the document, a block
+"""Bytes of versions for each character of a longer text: with the text itself and the present state of the document, a block
 takes less than five times the bytes of its text."""
 _ENTRY = 128
-"""Bytes that an entry takes beside its change."""
+"""Bytes that a version takes beside its change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One entry of a block's history. `number` counts from 0, the block's creation. `operation` says in words what was done,
+    """One version of a block. `number` counts from 0, the block's creation. `operation` says in words what was done,
     without content; `by` and `reason` are the caller's. `characters` and `content_hash` are those of the rendered text
     afterwards. `target` is the edit that an undo or a redo concerns. `undone` says that the edit is taken back now."""
 
@@ -132,11 +132,11 @@ class KeptVersion:
     undone_by: int | None = None
 
 
-def undoable(history: Sequence[KeptVersion]) -> KeptVersion | None:
-    """Returns the edit that an undo takes back: the latest that isn't undone, and whose state before is kept. `history` is in
+def undoable(versions: Sequence[KeptVersion]) -> KeptVersion | None:
+    """Returns the edit that an undo takes back: the latest that isn't undone, and whose state before is kept. `versions` are in
     the order of the numbers."""
-    numbers = {kept.version.number for kept in history}
-    for kept in reversed(history):
+    numbers = {kept.version.number for kept in versions}
+    for kept in reversed(versions):
         if kept.version.kind == "schema":
             return None
         if kept.version.kind == "edit" and kept.undone_by is None:
@@ -144,23 +144,23 @@ def undoable(history: Sequence[KeptVersion]) -> KeptVersion | None:
     return None
 
 
-def redoable(history: Sequence[KeptVersion]) -> KeptVersion | None:
+def redoable(versions: Sequence[KeptVersion]) -> KeptVersion | None:
     """Returns the edit that a redo makes again: the one that was undone last, unless something else was edited since."""
-    fresh = max((kept.version.number for kept in history if kept.version.kind in ("edit", "schema", "create")), default=-1)
-    numbers = {kept.version.number for kept in history}
-    undone = [kept for kept in history if kept.undone_by is not None and kept.undone_by > fresh]
+    fresh = max((kept.version.number for kept in versions if kept.version.kind in ("edit", "schema", "create")), default=-1)
+    numbers = {kept.version.number for kept in versions}
+    undone = [kept for kept in versions if kept.undone_by is not None and kept.undone_by > fresh]
     last = max(undone, key=lambda kept: kept.undone_by or 0, default=None)
     return last if last is not None and (last.undone_by or 0) - 1 in numbers else None
 
 
-def first_kept(history: Sequence[KeptVersion], characters: int) -> int:
+def first_kept(versions: Sequence[KeptVersion], characters: int) -> int:
     """Returns the number of the oldest version that stays when a block with a text of so many characters is consolidated."""
     allowed, total = max(_MIN_BYTES, _BYTES_A_CHARACTER * characters), 0
-    for count, kept in enumerate(reversed(history), start=1):
+    for count, kept in enumerate(reversed(versions), start=1):
         total += kept.size + len(kept.frontiers) + _ENTRY
         if count >= _MAX_VERSIONS or (count >= _MIN_VERSIONS and total > allowed):
             return kept.version.number
-    return history[0].version.number if history else 0
+    return versions[0].version.number if versions else 0
 
 
 def _span(kept: KeptVersion) -> int:

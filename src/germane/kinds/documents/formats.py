@@ -9,7 +9,7 @@ from typing import Literal
 
 from germane.errors import InvalidInput
 from germane.kinds.documents.value import MAX_CHARACTERS, DocumentPassage, Line, Piece, blank_separated, join_pieces, lines
-from germane.types.checks import check_text as string
+from germane.types.checks import check_text
 from germane.types.limits import NAME
 
 RULES_VERSION = 1
@@ -93,7 +93,7 @@ _MAX_HEADER = 1_024
 
 def format_of(media_type: object) -> MediaFormat:
     """Returns the format of a media type, or of a format's own name. Raises `InvalidInput`."""
-    given = string("media_type", media_type, NAME).partition(";")[0].strip().lower()
+    given = check_text("media_type", media_type, NAME).partition(";")[0].strip().lower()
     if given not in _NAMES:
         raise InvalidInput(f"{{}} is none of {', '.join(MEDIA_TYPES.values())}", media_type, path="media_type")
     return _NAMES[given]

@@ -26,8 +26,7 @@ from germane.kinds.memories.value import Receipt
 from germane.stores.contract import scrub_files
 from germane.text.secrets.detection import SecretScreen
 from germane.types.candidate import Sensitivity
-from germane.types.checks import check_flags, check_one_of, check_optional_text, check_type
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_one_of, check_optional_text, check_text, check_type
 from germane.types.limits import DOCUMENT_BYTES, DOCUMENT_FILES, DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME
 from germane.types.operation import operation
 from germane.types.scope import Scope
@@ -86,7 +85,7 @@ class AgentDocuments:
             if source is None:
                 raise InvalidInput("must name the text or the data: it is found and replaced by it", path="source")
             if text is not None:
-                data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
+                data = check_text("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
             given = GivenDocument(
                 data=check_type("data", data, bytes, "bytes"),
                 source=source,
@@ -162,7 +161,7 @@ class AgentDocuments:
         """Returns a document by its source, by its session, by the id of one of its passages, or by its title, where only one
         document has it. `agent.messages(session)` lists the passages. Raises `NotFound`, and `InvalidInput` for a title that
         several documents have."""
-        given = string("source", source, ID)
+        given = check_text("source", source, ID)
         sessions = [given] if is_document_session(given) else []
         if len(given) <= DOCUMENT_SOURCE.maximum and given.strip():
             named = (given, SecretScreen("redact", "the source").text(given))  # as stored under whichever policy

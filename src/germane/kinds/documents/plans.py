@@ -1,6 +1,6 @@
 """Plans: store the passages of a document, and replace those of its earlier version.
 
-A document has no history: what its file doesn't hold any more is forgotten. Passages that stay the same keep their ids. A
+A document has no versions: what its file doesn't hold any more is forgotten. Passages that stay the same keep their ids. A
 short document is replaced in one transaction; of a long one, what is gone goes with the first slice, so that nothing
 outdated is shown, and an interrupted ingestion is completed by the next one.
 """

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from germane.errors import InvalidInput
 from germane.kinds.events.value import DOCUMENT
-from germane.types.checks import check_text as string
+from germane.types.checks import check_text
 from germane.types.limits import DOCUMENT_SOURCE
 from germane.types.scope import Scope
 
@@ -63,7 +63,7 @@ class Ingested:
 
 def document_session(source: object) -> str:
     """Returns the name of a document's session. Raises `InvalidInput` for a source that can't be used."""
-    given = string("source", source, DOCUMENT_SOURCE)
+    given = check_text("source", source, DOCUMENT_SOURCE)
     if not given.strip():
         raise InvalidInput("is blank", path="source", advice="give the document's path, address or name")
     return Scope(session=f"{_PREFIX}{given}").session or ""

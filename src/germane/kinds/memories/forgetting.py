@@ -117,7 +117,7 @@ class MemoryAudit:
             some.append(finding)
 
     def look(self, memory: Memory) -> None:
-        """Examines one memory. Ended memories are history: only secrets and what has expired count there."""
+        """Examines one memory. Of ended memories only secrets and what has expired count there."""
         self.memories += 1
         if found := secret_finding(memory.id, memory.text):
             self.add(found)

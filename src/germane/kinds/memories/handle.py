@@ -16,13 +16,12 @@ from germane.kinds.memories.directive import CurrentDirective, set_directive
 from germane.kinds.memories.fields import check_provenance
 from germane.kinds.memories.forgetting import forget, left_of
 from germane.kinds.memories.plans import new_memory, remember, resolve, update
-from germane.kinds.memories.reads import HistoryOfMemory, ListMemories, OpenConflicts, Page, SeenMemories
+from germane.kinds.memories.reads import ListMemories, OpenConflicts, Page, SeenMemories, VersionsOfMemory
 from germane.kinds.memories.value import Memory, Receipt
 from germane.stores.contract import ScopedStore, scrub_files
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
-from germane.types.checks import check_flags, check_optional_text
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_optional_text, check_text
 from germane.types.limits import DIRECTIVE, ID, LABEL, NAME, TAG
 from germane.types.operation import operation
 from germane.types.query import EVERY_SENSITIVITY, Filters
@@ -68,21 +67,21 @@ class AgentMemories:
 
     @operation("write")
     async def resolve(self, id: str, *, keep: str) -> Contradiction:
-        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
-        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
-        plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends.
+        Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        plan = resolve(check_text("id", id, ID), check_text("keep", keep, ID), at=self._clock.now())
         return await self._store.commit(plan)
 
     @operation("read")
-    async def history(self, id: str) -> tuple[Memory, ...]:
+    async def versions(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        found = await self._store.ask(HistoryOfMemory(await self._whole(id)))
+        found = await self._store.ask(VersionsOfMemory(await self._whole(id)))
         if not found:
             raise no_memory(id)
         return found
 
     async def _whole(self, id: str) -> str:
-        return await memory_id(self._store, string("id", id, ID))
+        return await memory_id(self._store, check_text("id", id, ID))
 
     def __repr__(self) -> str:
         return f"<AgentMemories {self._scope}>"
@@ -95,7 +94,7 @@ async def remember_one(
     parts: Parts, scope: Scope, text: str | None, *, kind: str, provenance: Provenance | None, fields: dict[str, Any]
 ) -> Memory:
     """See `Agent.remember`. `fields` are those of the memory that have no argument of their own."""
-    string("kind", kind, NAME)
+    check_text("kind", kind, NAME)
     if provenance is not None:
         provenance = check_provenance(provenance)
     now = parts.clock.now()
@@ -110,7 +109,7 @@ async def read_directive(parts: Parts, scope: Scope, text: str | None) -> str:
     """See `Agent.directive`."""
     scoped, cache = parts.store.within(scope), parts.engine.directive_cache
     if text is not None:
-        string("directive", text, DIRECTIVE)
+        check_text("directive", text, DIRECTIVE)
         await scoped.commit(set_directive(text, parts.secrets))
         cache.replace(scope)
     return (await cache.read(scope, partial(scoped.ask, CurrentDirective()))).text

@@ -121,8 +121,8 @@ def new_memory(
 
     `given` holds fields of the kind and `ATTRIBUTES`, by name. The memory is valid from `valid_from`, where that isn't given
     from a fact's `observed_at`, else from `now`. Its end (`valid_to`, `expires_at`) must lie after that; both may lie in the
-    past, so that history can be imported. The policy on `secrets` is applied to every field; the content hash is
-    that of the text as it is stored. Raises `InvalidInput` and `UnknownName`.
+    past, so that memories that have ended can be imported. The policy on `secrets` is applied to every field; the content hash
+    is that of the text as it is stored. Raises `InvalidInput` and `UnknownName`.
     """
     screen = SecretScreen(secrets, "the memory")
     fields, about = attributes(kind, given or {}, scope.zone)
@@ -214,7 +214,7 @@ def place_fact(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
     return Decision(tuple(changes), outcome)
 
 
-# Corrections: a memory is changed in place, and its history doesn't keep the earlier text.
+# Corrections: a memory is changed in place, and the earlier text is no version of it.
 
 
 def update(

@@ -71,7 +71,7 @@ class SizedMemories(Read[tuple[SizedMemory, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryOfMemory(Read[tuple[Memory, ...]]):
+class VersionsOfMemory(Read[tuple[Memory, ...]]):
     """The memory, those that superseded it and those that it superseded, directly or not, oldest first."""
 
     id: str
@@ -227,7 +227,7 @@ class PutMemory(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndMemory(Change):
-    """Ends a memory's validity at `at`. The memory stays in history."""
+    """Ends a memory's validity at `at`. The memory stays, as one that has ended."""
 
     text_of: ClassVar[TextOf] = "nothing"
     id: str
@@ -277,7 +277,7 @@ class RestoreConflict(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(IdsByKind, Change):
-    """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached
+    """Removes these memories, events, blocks and archival entries, with their search rows, vectors, versions and cached
     copies, with all that was made of them, and with what was injected of any of it in any session; leaves a tombstone without
     content."""
 

@@ -221,7 +221,7 @@ class IdsByKind:
     """Ids of entities, relations and patterns: also of those that nothing but the other things mentioned."""
     task_ids: tuple[str, ...] = ()
     """Ids of tasks, with all tasks below them."""
-    history_ids: tuple[str, ...] = ()
+    compaction_ids: tuple[str, ...] = ()
     """Ids of archived entries and summaries of compactions: also of all those of the sessions of `event_ids`."""
 
     def by_kind(self) -> dict[str, Any]:
@@ -246,7 +246,7 @@ _WORDS = MappingProxyType(
         "block_ids": "blocks or archived texts",
         "graph_ids": "entities, relations and patterns",
         "task_ids": "tasks",
-        "history_ids": "kept parts of compacted conversations",
+        "compaction_ids": "kept parts of compacted conversations",
     }
 )
 """How a sentence names the things of each field of `IdsByKind`."""

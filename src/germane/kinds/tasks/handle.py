@@ -42,8 +42,7 @@ from germane.kinds.tasks.value import (
 )
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import Provenance
-from germane.types.checks import check_flags, check_one_of, check_type, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_flags, check_one_of, check_text, check_type, check_whole_number
 from germane.types.context import BuiltContext, Context
 from germane.types.limits import ID, MESSAGES, NAME, PAGE, TASK_GOAL
 from germane.types.message import Message
@@ -105,7 +104,7 @@ class AgentTasks:
     async def block(self, reason: str, *, session: str | None = None) -> TaskFrame:
         """Marks the current task as blocked and returns its frame. The task above it is the current one then, so that other
         work can go on; `resume` comes back to it."""
-        string("reason", reason, TASK_GOAL)
+        check_text("reason", reason, TASK_GOAL)
         outcome = task_outcome(reason, secrets=self._parts.secrets)
         return await self._commit(block_task(self._session(session), outcome, at=self._parts.clock.now()))
 
@@ -113,7 +112,7 @@ class AgentTasks:
     async def resume(self, id: str | None = None, *, session: str | None = None) -> TaskFrame:
         """Makes an open task of the running branch the current one, active again where it was blocked. Without an id: the one
         blocked task that the session stands at, or that lies below."""
-        wanted = None if id is None else string("id", id, ID)
+        wanted = None if id is None else check_text("id", id, ID)
         return await self._commit(resume_task(self._session(session), wanted, at=self._parts.clock.now()))
 
     @operation("read")
@@ -131,7 +130,7 @@ class AgentTasks:
     @operation("read")
     async def get(self, id: str) -> TaskFrame:
         """Returns one task, of any session of the scope's own. Raises `NotFound`."""
-        found = await self._store.ask(FramesById((string("id", id, ID),)))
+        found = await self._store.ask(FramesById((check_text("id", id, ID),)))
         if id not in found:
             raise NotFound("no task {} here", id)
         return found[id]
@@ -141,7 +140,7 @@ class AgentTasks:
         """Returns at most `limit` (1 to 1,000) tasks, the latest first: of one session, or of all where neither the call nor
         the scope names one. `status` is active, complete, blocked or failed."""
         check_whole_number("limit", limit, low=1, high=PAGE.maximum)
-        named = self._scope.session if session is None else string("session", session, ID)
+        named = self._scope.session if session is None else check_text("session", session, ID)
         return await self._store.ask(ListFrames(named, None if status is None else _status(status), limit))
 
     @operation("write")
@@ -202,13 +201,13 @@ class AgentTasks:
     ) -> Expanded:
         """As `agent.expand`, and returns beside the text what it is, and the artifacts of a task. `filters` limits the
         sensitivities as in `assemble` (default: those of `context`). Raises `NotFound`, `InvalidInput`."""
-        return await expand_item(self._parts, self._scope, string("handle", handle, ID), context, filters)
+        return await expand_item(self._parts, self._scope, check_text("handle", handle, ID), context, filters)
 
     def _session(self, session: str | None) -> str:
         named = self._scope.session if session is None else session
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation that the tasks belong to")
-        return self._scope.within(string("session", named, ID)).session or ""
+        return self._scope.within(check_text("session", named, ID)).session or ""
 
     def _named(self, session: str | None) -> str:
         """The session in which something is stored."""
@@ -262,7 +261,7 @@ class Delegations:
         deadline: float | None = 5.0,
     ) -> Delegation:
         """See `Agent.delegate`."""
-        how, named = _mode(mode), self._scope.session if session is None else string("session", session, ID)
+        how, named = _mode(mode), self._scope.session if session is None else check_text("session", session, ID)
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegates the task")
         if (messages is None) == (how == "fork"):
@@ -303,7 +302,7 @@ class Delegations:
         """Returns at most `limit` (1 to 1,000) delegated tasks of a session, the latest first; with `open` those that run."""
         check_whole_number("limit", limit, low=1, high=PAGE.maximum)
         check_flags(open=open)
-        named = self._scope.session if session is None else string("session", session, ID)
+        named = self._scope.session if session is None else check_text("session", session, ID)
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation that delegated the tasks")
         return await self._store.ask(DelegatedFrames(named, open=open, limit=limit))
@@ -311,7 +310,7 @@ class Delegations:
     async def allowed(self, session: str, filters: Filters | None = None) -> Filters:
         """Returns the filters that an agent in this session may use: `filters`, or as wide ones as it may. Raises
         `NotPermitted` where the session is that of a delegated task, and `filters` ask for more than its parent allowed."""
-        frame = await self._store.ask(DelegationInto(string("session", session, ID)))
+        frame = await self._store.ask(DelegationInto(check_text("session", session, ID)))
         if frame is None:
             return filters or Filters()
         if filters is None:
@@ -354,11 +353,11 @@ class Delegations:
 
     async def _finish(self, id: str, result: str, status: str, artifacts: Artifacts) -> TaskFrame:
         outcome = task_outcome(result, artifacts, secrets=self._parts.secrets)
-        plan = finish_task(string("id", id, ID), closing_status(status), outcome, at=self._parts.clock.now())
+        plan = finish_task(check_text("id", id, ID), closing_status(status), outcome, at=self._parts.clock.now())
         return await self._store.commit(plan)
 
     def _shape(self, model: str, provider: str | None) -> str:
-        return self._parts.catalog.find(model).provider if provider is None else string("provider", provider, NAME)
+        return self._parts.catalog.find(model).provider if provider is None else check_text("provider", provider, NAME)
 
 
 def _mode(value: object) -> Mode:

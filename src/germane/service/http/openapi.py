@@ -164,7 +164,7 @@ def _said(operation: Operation) -> tuple[str, str]:
 
 
 def _tag(operation: Operation) -> str:
-    return operation.room or "agent"
+    return operation.attribute or "agent"
 
 
 def _parameters() -> dict[str, Any]:

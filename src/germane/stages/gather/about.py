@@ -51,7 +51,7 @@ class AboutSource:
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if self._person is None and not any(self._names):
             raise Skipped("no_name")
-        asked = replace(query, filters=replace(query.filters, with_history=True), min_relevance=0.0, price=0.0)
+        asked = replace(query, filters=replace(query.filters, with_ended=True), min_relevance=0.0, price=0.0)
         said_by_then = replace(asked, filters=query.said_by_then)
         memories, events, relations, mentions = await asyncio.gather(
             self._store.memories.search(asked, plan.limit, keywords=True, vectors=True, wait=True),
@@ -285,7 +285,7 @@ async def own_of(store: ScopedStore, person: Person, query: Query, limit: int) -
     the newest first."""
     user, filters = store.scope.user, query.filters
     page, said = await asyncio.gather(
-        store.ask(ListMemories(replace(filters, with_history=True), at=query.at, limit=limit)),
+        store.ask(ListMemories(replace(filters, with_ended=True), at=query.at, limit=limit)),
         store.ask(ListEvents(query.said_by_then, limit=_MAX_MESSAGES, whole=False, typed=False)),
     )
     known = tuple(one for one in page.memories if _is_own_memory(one, person, user))

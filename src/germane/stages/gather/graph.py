@@ -65,7 +65,7 @@ class EntitySource:
 class RelationSource:
     """The relations around the entities that the query names, or else around the most salient ones: both ways, up to `depth`
     steps, `fan_out` relations of one entity. Those that don't hold at the time asked about are left out, unless the request
-    asks for history."""
+    asks for what has ended."""
 
     nature: ClassVar = SourceNature()
 
@@ -87,7 +87,7 @@ class RelationSource:
                 [entity.id for entity in starts],
                 depth=self._depth,
                 fan_out=self._fan_out,
-                at=None if filters.with_history else query.at,
+                at=None if filters.with_ended else query.at,
                 filters=filters,
                 limit=plan.limit,
             )

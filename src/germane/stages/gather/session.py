@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from germane.kinds.archive.outline import OUTLINE, OutlineLine, line_hash, outline_name
-from germane.kinds.archive.reads import LatestLines
+from germane.kinds.conversations.outline import OUTLINE, OutlineLine, line_hash, outline_name
+from germane.kinds.conversations.reads import LatestLines
 from germane.kinds.events.reads import LatestHighlights, RecentEvents, SeenEvents
 from germane.kinds.events.value import Event
 from germane.kinds.tasks.value import TASK_CATEGORY, TaskFrame, TaskView, shown_task, task_hash, task_text

@@ -130,7 +130,7 @@ _USUAL_TOKENS = 32
 _MIN_ITEMS = 64
 """More than the candidates that count as possibly relevant (`COUNTED_ITEMS`): with fewer, each would look more probable."""
 _SPARE_MESSAGES = 16
-"""Messages that a recall reads beyond its limit: they may stand for a memory among the best that was extracted from them. With
+"""Messages that a search reads beyond its limit: they may stand for a memory among the best that was extracted from them. With
 0 a recall of 10 has to search again for 51 of BEAM's 179 questions, with 16 for 33, with 32 for 25; each message takes some 40
 microseconds."""
 

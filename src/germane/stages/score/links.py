@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.kinds.archive.outline import OUTLINE
+from germane.kinds.conversations.outline import OUTLINE
 from germane.types.candidate import Candidate, Scored
 
 _MAX_LONGER, _SPARE_CHARS = 2, 80

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.kinds.archive.outline import OUTLINE
+from germane.kinds.conversations.outline import OUTLINE
 from germane.search.relevance import NEED_BEST, NEED_ROWS, Asked, Relevance, matrix, need_features, sigmoid
 from germane.text.normal import fold
 from germane.types.budget import Need

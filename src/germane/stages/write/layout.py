@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from germane.kinds.archive.outline import OUTLINE as OUTLINE
+from germane.kinds.conversations.outline import OUTLINE as OUTLINE
 from germane.kinds.profile.reads import parse_clause_name
 from germane.ports.models import Tokenizer
 from germane.stages.write.excerpts import Excerpt, Excerpts, beginning_of, breadcrumb, ends_matter, event_excerpt

@@ -20,7 +20,7 @@ from germane.stores.sql.transaction import Appliers, ScopeWriting
 from germane.types.candidate import Sensitivity
 from germane.types.query import EVERY_SENSITIVITY, Filters
 
-_WHATEVER_HOLDS = replace(EVERY_SENSITIVITY, with_history=True)
+_WHATEVER_HOLDS = replace(EVERY_SENSITIVITY, with_ended=True)
 
 
 def allowed_of(reading: ScopeReading, ids: Sequence[str], at: datetime, held: Filters) -> dict[str, int]:
@@ -35,7 +35,7 @@ def present_of(reading: ScopeReading, ids: Sequence[str], held: Filters) -> froz
 
 
 def _asked(reading: ScopeReading, at: datetime, held: Filters) -> GateQuestion:
-    filters = _of_gate(held.sensitivities, held.with_history)
+    filters = _of_gate(held.sensitivities, held.with_ended)
     return GateQuestion(reading.connection, reading.visible, reading.scope.user, at, filters)
 
 
@@ -87,9 +87,9 @@ def present_now(asked: GateQuestion, ids: Sequence[str]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def _of_gate(sensitivities: tuple[Sensitivity, ...], with_history: bool) -> Filters:
+def _of_gate(sensitivities: tuple[Sensitivity, ...], with_ended: bool) -> Filters:
     """Returns filters with nothing else. They are checked when they are made, so the few that there are get kept."""
-    return Filters(sensitivities=sensitivities, with_history=with_history)
+    return Filters(sensitivities=sensitivities, with_ended=with_ended)
 
 
 # What was injected of these things is read, and kept, by the same rules.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from germane.stores.sql.archive.history_kind import HISTORY_KIND
 from germane.stores.sql.blocks.block_kind import BLOCK_KIND
+from germane.stores.sql.conversations.history_kind import HISTORY_KIND
 from germane.stores.sql.events.event_kind import EVENT_KIND
 from germane.stores.sql.graph.graph_kind import GRAPH_KIND
 from germane.stores.sql.injections import INJECTION_KIND

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from germane.errors import InvalidInput
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.reads import Forget, ForgetOwner
-from germane.stores.sql.archive.archive_rows import HISTORY_CHANGES, HISTORY_READS
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
+from germane.stores.sql.conversations.archive_rows import CONVERSATION_CHANGES, CONVERSATION_READS
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events.event_rows import put_events
 from germane.stores.sql.events.reader import EVENT_CHANGES, EVENT_READS
@@ -50,7 +50,7 @@ READS: Answers = {
     **FORGETTING_READS,
     **GATE_READS,
     **GRAPH_READS,
-    **HISTORY_READS,
+    **CONVERSATION_READS,
     **INVENTORY_READS,
     **MEMORY_READS,
     **PROFILE_READS,
@@ -77,7 +77,7 @@ CHANGES: Appliers = {
     **FORGETTING_CHANGES,
     **GATE_CHANGES,
     **GRAPH_CHANGES,
-    **HISTORY_CHANGES,
+    **CONVERSATION_CHANGES,
     **MEMORY_CHANGES,
     **PROFILE_CHANGES,
     **QUEUE_CHANGES,

@@ -15,8 +15,8 @@ from germane.errors import EmbedderError, InvalidInput
 from germane.ports.models import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
-from germane.stores.sql.archive.outlines import write_outlines
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.outlines import write_outlines
 from germane.stores.sql.events.event_table import EVENTS
 from germane.stores.sql.events.sessions import GrowingSession, number_anew
 from germane.stores.sql.listing import VisiblePartition, visible_partitions

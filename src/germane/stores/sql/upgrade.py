@@ -15,8 +15,8 @@ from germane.extraction.messages import MAX_READ, told_by
 from germane.kinds.events.value import Event
 from germane.kinds.profile.telling import TELLING_VERSION, TellingClause
 from germane.search.unit import Analysis, analyse_parts
-from germane.stores.sql.archive.outlines import complete_outline
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.outlines import complete_outline
 from germane.stores.sql.events.event_rows import EVENT, event_of, units_of
 from germane.stores.sql.progress import Progress
 from germane.stores.sql.reading import Readers, Reading

@@ -57,7 +57,7 @@ def excluded(thing: Memory | Event | ArchivalEntry, filters: Filters) -> bool:
 
 def for_memories(visible: tuple[VisiblePartition, ...], filters: Filters, at: datetime) -> Clause:
     clause, values = _shared(visible, filters)
-    if not filters.with_history:
+    if not filters.with_ended:
         now = micros(at)
         clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
         values += [now, now, now]
@@ -89,7 +89,7 @@ def memory_keys(connection: Connection, visible: tuple[VisiblePartition, ...], f
     """Returns the keys that pass the filters that search doesn't check itself (tags, session); None where none is set."""
     if filters.tags is None and filters.session is None:
         return None
-    wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
+    wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_ended=True)
     clause, values = for_memories(visible, wide, datetime.max)
     how = "" if filters.tags is None else BY_KEY
     return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories{how} WHERE {clause}", values))

@@ -61,7 +61,7 @@ async def collect_candidates(
     without evidence, they are requests that need no memory.
 
     A question without a time is asked an hour after the last message of its conversation. `relevance` replaces the shipped
-    model. Raises what `Germane.open`, `record` and `recall` raise.
+    model. Raises what `Germane.open`, `record` and `search` raise.
     """
     model = relevance or shipped_relevance(contextual=isinstance(embedder, str) and embedder not in STATIC_EMBEDDERS)
     parts = await wire(
@@ -118,7 +118,7 @@ async def _collect_from(
         request = build_request(scope=agent.scope, catalog=parts.catalog, clock=parts.clock, model="any", at=at, **given)
         about = Asked.of(read(request))
         for strategy in strategies:
-            found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
+            found = await parts.engine.search(request, parts.store.within(agent.scope), strategy, COUNT.maximum)
             keywords = not any(plan.vectors for plan in strategy.sources)
             candidates = [scored.candidate for scored in found]
             shipped = number >= len(conversation.questions)

@@ -1,4 +1,4 @@
-"""Block document rows: a block's history, its changes and its snapshot, which are bytes here."""
+"""Block document rows: a block's versions, its changes and its snapshot, which are bytes here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from germane.errors import NotFound
-from germane.kinds.blocks.reads import DocumentOf, PutSnapshot, PutVersion, RestoreHistory, StoredDocument, TakeBack
+from germane.kinds.blocks.reads import DocumentOf, PutSnapshot, PutVersion, RestoreVersions, StoredDocument, TakeBack
 from germane.kinds.blocks.value import ArchivalEntry, KeptVersion, Version
 from germane.stores.sql.blocks.block_rows import derive_entry
 from germane.stores.sql.columns import DICT, FLAG, HEX, TEXT, TIME, Column, Given, Joined, RowKey, RowOwner, Table
@@ -40,17 +40,17 @@ VERSIONS = Table(
     parts={"version": Version},
 )
 _INSERT_VERSION = VERSIONS.insert()
-_HISTORY = f"SELECT {VERSIONS.selected()}, delta FROM block_versions WHERE block = ? ORDER BY number"
+_VERSIONS = f"SELECT {VERSIONS.selected()}, delta FROM block_versions WHERE block = ? ORDER BY number"
 _WAITING = "SELECT count(*), total(size) FROM block_versions WHERE block = ? AND number > ?"
 _DELTAS = "SELECT delta FROM block_versions WHERE block = ? AND number > ? AND delta IS NOT NULL ORDER BY number"
 
 
-def history_of(
+def versions_of(
     connection: Connection, key: int, limit: int | None = None, *, since: int | None = None
 ) -> tuple[KeptVersion, ...]:
     """Returns the versions that are kept, by number; the last `limit` of them, where one is given. Whom the block was shared
     with at `since`, in microseconds, is given what it was then, without who had made it so and why, and what followed."""
-    sql, bound = (_HISTORY, (key,)) if limit is None else (f"{_HISTORY} DESC LIMIT ?", (key, limit))
+    sql, bound = (_VERSIONS, (key,)) if limit is None else (f"{_VERSIONS} DESC LIMIT ?", (key, limit))
     found = [VERSIONS.value(row) for row in rows(connection, sql, bound)]
     found = found if limit is None else found[::-1]
     if since is None:
@@ -64,7 +64,7 @@ def history_of(
 
 def written_versions(connection: Connection, key: int) -> tuple[tuple[KeptVersion, bytes | None], ...]:
     """Returns the versions that are kept, by number, each with its change where that is kept by itself."""
-    return tuple((VERSIONS.value(row), row[-1]) for row in rows(connection, _HISTORY, (key,)))
+    return tuple((VERSIONS.value(row), row[-1]) for row in rows(connection, _VERSIONS, (key,)))
 
 
 def document_of(connection: Connection, key: int, read: DocumentOf) -> StoredDocument:
@@ -97,7 +97,7 @@ def put_version(connection: Connection, key: int, change: PutVersion) -> None:
     _insert(connection, key, [(change.entry, change.delta or None)])
 
 
-def restore_history(connection: Connection, key: int, change: RestoreHistory) -> None:
+def restore_versions(connection: Connection, key: int, change: RestoreVersions) -> None:
     _insert(connection, key, change.versions)
     if change.snapshot is not None:
         connection.execute("INSERT INTO block_snapshots VALUES (?, ?, ?)", (key, *change.snapshot))

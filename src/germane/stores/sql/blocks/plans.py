@@ -19,7 +19,6 @@ from germane.kinds.blocks.reads import (
     DropShare,
     EntriesById,
     FirstNamed,
-    HistoryOf,
     IdsOfBlocks,
     IndexBlock,
     ListBlocks,
@@ -30,12 +29,13 @@ from germane.kinds.blocks.reads import (
     PutShare,
     PutSnapshot,
     PutVersion,
-    RestoreHistory,
+    RestoreVersions,
     SeenEntries,
     SharesOf,
     StandingBlocks,
     StoredDocument,
     TakeBack,
+    VersionsOf,
 )
 from germane.kinds.blocks.value import ArchivalEntry, Block, KeptVersion
 from germane.stores.sql.blocks.block_rows import (
@@ -56,12 +56,12 @@ from germane.stores.sql.blocks.block_rows import (
 from germane.stores.sql.blocks.documents import (
     document_of,
     entries_of,
-    history_of,
     put_entry,
     put_snapshot,
     put_version,
-    restore_history,
+    restore_versions,
     take_back,
+    versions_of,
 )
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import VisiblePartition
@@ -145,9 +145,9 @@ def _document(reading: ScopeReading, read: DocumentOf) -> StoredDocument:
     return StoredDocument(whole=True) if seen is None else document_of(reading.connection, seen.key, read)
 
 
-def _history(reading: ScopeReading, read: HistoryOf) -> tuple[KeptVersion, ...]:
+def _versions(reading: ScopeReading, read: VersionsOf) -> tuple[KeptVersion, ...]:
     seen = _found(reading, read.id)
-    return () if seen is None else history_of(reading.connection, seen.key, read.limit, since=seen.since)
+    return () if seen is None else versions_of(reading.connection, seen.key, read.limit, since=seen.since)
 
 
 def _consents_on(reading: ScopeReading, read: ConsentsOn) -> tuple[ConsentRequest, ...]:
@@ -200,7 +200,7 @@ BLOCK_READS: Answers = {
     BlocksToIndex: _to_index,
     AllIndexed: lambda reading, _: all_indexed(reading.connection, reading.visible),
     DocumentOf: _document,
-    HistoryOf: _history,
+    VersionsOf: _versions,
     SharesOf: of_own(lambda connection, own, read: shares_of(connection, own, read.id), tuple),
     ConsentsOn: _consents_on,
     ListConsents: of_own(_listed_consents, tuple),
@@ -271,8 +271,8 @@ def _unshare(writing: ScopeWriting, change: DropShare) -> None:
     writing.connection.execute(sql, (seen.key, scope.org, change.agent, scope.user or ""))
 
 
-def _restore_history(writing: ScopeWriting, change: RestoreHistory) -> None:
-    restore_history(writing.connection, _own(writing, change.id).key, change)
+def _restore_versions(writing: ScopeWriting, change: RestoreVersions) -> None:
+    restore_versions(writing.connection, _own(writing, change.id).key, change)
     for share in (one for one in change.shares if one.agent != writing.scope.agent):
         _share(writing, PutShare(id=change.id, agent=share.agent, permission=share.permission, at=share.created_at))
 
@@ -294,7 +294,7 @@ BLOCK_CHANGES: Appliers = {
     PutVersion: lambda to, change: put_version(to.connection, _reached(to, change.id).key, change),
     TakeBack: lambda to, change: take_back(to.connection, _reached(to, change.id).key, change),
     PutSnapshot: lambda to, change: put_snapshot(to.connection, _reached(to, change.id).key, change),
-    RestoreHistory: _restore_history,
+    RestoreVersions: _restore_versions,
     PutShare: _share,
     DropShare: _unshare,
     PutConsent: _put_consent,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from germane.kinds.events.value import DOCUMENT, MESSAGE_TYPES, Event, event_hash
 from germane.kinds.memories.reads import Forget, Select
 from germane.search.unit import analyse_parts
-from germane.stores.sql.archive.outlines import mend_outlines
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.outlines import mend_outlines
 from germane.stores.sql.events.event_rows import EVENT, delete_replacements, event_of
 from germane.stores.sql.events.sessions import shrink
 from germane.stores.sql.graph.totals import unsay

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from germane.kinds.archive.outline import MAX_EXCHANGE_MESSAGES, begins_exchange
+from germane.kinds.conversations.outline import MAX_EXCHANGE_MESSAGES, begins_exchange
 from germane.kinds.events.value import DOCUMENT, FIRST_TYPED, Event
 from germane.stores.sql.connection import Connection
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, merge_rows, visible_ids

@@ -135,7 +135,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
 def _shown(asked: GateQuestion, ids: Sequence[str]) -> Mapping[str, int]:
     connection, here, levels = asked.connection, IN_VISIBLE, sensitivity_codes(asked.filters)
     wanted = (to_json(list(ids)), *visible_ids(asked.visible))
-    holds, times = holding(None if asked.filters.with_history else asked.at)
+    holds, times = holding(None if asked.filters.with_ended else asked.at)
     entities = f"WHERE n.id IN {LISTED} AND +n.partition IN {here} AND n.sensitivity IN {levels}"
     found = {
         id: entity_hash(from_sql(type), from_sql(name), from_json(properties))

@@ -13,7 +13,6 @@ from germane.kinds.memories.reads import (
     DropVectors,
     EndMemory,
     FactsOnKey,
-    HistoryOfMemory,
     ListMemories,
     MemoriesByHash,
     MemoriesById,
@@ -23,6 +22,7 @@ from germane.kinds.memories.reads import (
     PutMemory,
     SeenMemories,
     SizedMemories,
+    VersionsOfMemory,
 )
 from germane.kinds.memories.value import Memory, SizedMemory
 from germane.stores.sql.connection import Connection
@@ -52,7 +52,7 @@ def _seen(reading: ScopeReading, read: SeenMemories) -> tuple[Memory, ...]:
     return tuple(found[id] for id in dict.fromkeys(read.ids) if id in found)
 
 
-def _history(reading: ScopeReading, read: HistoryOfMemory) -> tuple[Memory, ...]:
+def _versions(reading: ScopeReading, read: VersionsOfMemory) -> tuple[Memory, ...]:
     here = in_clause(reading.visible)
     chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (read.id,))]
     return tuple(_select(reading, f"id IN {LISTED} ORDER BY valid_from, created_at, key", [to_json(chain)]))
@@ -187,7 +187,7 @@ MEMORY_READS: Answers = {
     ListMemories: _page,
     PinnedMemories: _pinned,
     SizedMemories: of_own(lambda connection, own, read: sized_memories(connection, own, read.after, read.limit), tuple),
-    HistoryOfMemory: _history,
+    VersionsOfMemory: _versions,
     MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),
     MemoriesByHash: of_plan(memory_rows.by_hash, tuple),
     MemoriesWith: of_plan(memory_rows.memories_with, tuple),

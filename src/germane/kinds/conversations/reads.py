@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from germane.kinds.archive.outline import OutlineLine, OutlinePage
-from germane.kinds.archive.value import KeptEntry, KeptSummary
+from germane.kinds.conversations.outline import OutlineLine, OutlinePage
+from germane.kinds.conversations.value import KeptEntry, KeptSummary
 from germane.types.plan import Change, Read, TextOf
 from germane.types.query import Filters
 
@@ -83,9 +83,9 @@ class SummariesKept(Read[tuple[KeptSummary, ...]]):
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryIds:
-    """What a store knows of some ids of entries and summaries: the scope's own, by what they are kept under (session, and
-    handle or fingerprint with method), those that were forgotten, and those of somebody else."""
+class CompactionIds:
+    """What a store knows of some ids of what compactions keep, entries and summaries: the scope's own, by what they are kept
+    under (session, and handle or fingerprint with method), those that were forgotten, and those of somebody else."""
 
     own: Mapping[str, tuple[str, ...]]
     forgotten: frozenset[str] = frozenset()
@@ -93,7 +93,7 @@ class HistoryIds:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryIdsInUse(Read[HistoryIds]):
+class CompactionIdsInUse(Read[CompactionIds]):
     """What is known of these ids."""
 
     ids: tuple[str, ...]

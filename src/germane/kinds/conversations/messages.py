@@ -17,7 +17,7 @@ from germane.compaction.placeholders import HeldSummary, held_summary, masked_ha
 from germane.dialects.fields import mapping
 from germane.dialects.registry import dialect, is_plain, parse
 from germane.errors import InvalidInput
-from germane.kinds.archive.value import Archive, ArchiveEntry
+from germane.kinds.conversations.value import Archive, ArchiveEntry
 from germane.types.message import Image, Message, Opaque, Part, Raw, Role, Text, ToolCall, ToolResult
 
 _GERMANE_KEY = "germane"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.kinds.archive.outline import OutlinedMessage, OutlineLine, OutlinePage, line_of_exchange, split_exchanges
-from germane.kinds.archive.reads import LatestLines, ListOutline, OutlineLeft
+from germane.kinds.conversations.outline import OutlinedMessage, OutlineLine, OutlinePage, line_of_exchange, split_exchanges
+from germane.kinds.conversations.reads import LatestLines, ListOutline, OutlineLeft
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sql.archive.outlines import has_unoutlined, messages_between
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.outlines import has_unoutlined, messages_between
 from germane.stores.sql.events.sessions import latest_sessions
 from germane.stores.sql.listing import SECRET, Listing, VisiblePartition
 from germane.stores.sql.reading import ScopeReading

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterable
 
 from germane.compaction.notes import SpanSummary
-from germane.kinds.archive.reads import (
+from germane.kinds.conversations.reads import (
     MAX_SUMMARIES,
+    CompactionIds,
+    CompactionIdsInUse,
     CompleteOutline,
     EntriesByHandle,
     HandlesForgotten,
     HandlesKept,
-    HistoryIds,
-    HistoryIdsInUse,
     LatestLines,
     LatestSummaries,
     ListOutline,
@@ -22,11 +22,11 @@ from germane.kinds.archive.reads import (
     PutSummary,
     SummariesKept,
 )
-from germane.kinds.archive.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of
-from germane.stores.sql.archive.outline_lines import latest_lines, outline_left, outline_page, session_key
-from germane.stores.sql.archive.outlines import complete_outline
+from germane.kinds.conversations.value import ArchiveEntry, KeptEntry, KeptSummary, checksum_of
 from germane.stores.sql.columns import TEXT, TIME, TUPLE, Column, Derived, Given, RowKey, Table
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.outline_lines import latest_lines, outline_left, outline_page, session_key
+from germane.stores.sql.conversations.outlines import complete_outline
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
 from germane.stores.sql.statements import LISTED, Row, first, from_sql, only, rows, to_json, to_sql
@@ -154,7 +154,7 @@ _OWN = (
 )
 
 
-def _in_use(reading: ScopeReading, read: HistoryIdsInUse) -> HistoryIds:
+def _in_use(reading: ScopeReading, read: CompactionIdsInUse) -> CompactionIds:
     connection, own_partition, wanted = reading.connection, reading.own, to_json(list(read.ids))
     partition = -1 if own_partition is None else own_partition.id
     own = {
@@ -166,7 +166,7 @@ def _in_use(reading: ScopeReading, read: HistoryIdsInUse) -> HistoryIds:
         f"SELECT id FROM {table} WHERE id IN {LISTED}" for table in ("history_archive", "history_summaries")
     )
     taken = {id for (id,) in rows(connection, sql, (wanted, wanted))}
-    return HistoryIds(own, forgotten, frozenset(taken - own.keys()))
+    return CompactionIds(own, forgotten, frozenset(taken - own.keys()))
 
 
 # Handles that were forgotten: neither the scope nor the handle is kept, but a hash of both.
@@ -192,7 +192,7 @@ def _mark(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-HISTORY_READS: Answers = {
+CONVERSATION_READS: Answers = {
     EntriesByHandle: of_own(_entries_by_handle, tuple),
     HandlesKept: of_own(_handles_kept, frozenset),
     HandlesForgotten: _forgotten_handles,
@@ -201,6 +201,6 @@ HISTORY_READS: Answers = {
     ListOutline: outline_page,
     LatestLines: latest_lines,
     OutlineLeft: of_own(outline_left, bool, events=True),
-    HistoryIdsInUse: _in_use,
+    CompactionIdsInUse: _in_use,
 }
-HISTORY_CHANGES: Appliers = {PutArchived: _put_archived, PutSummary: _put_summary, CompleteOutline: _complete_outline}
+CONVERSATION_CHANGES: Appliers = {PutArchived: _put_archived, PutSummary: _put_summary, CompleteOutline: _complete_outline}

@@ -58,7 +58,7 @@ async def test_a_long_one_is_compacted_and_its_handles_bring_back_what_left(agen
     assert given[0] in context.messages
     assert context.messages[-1] is ASKED
     assert report.pays_after is not None, "the catalog has a price of this model"
-    shown = await agent.history.show(report.cited[-1], session="s")
+    shown = await agent.conversations.show(report.cited[-1], session="s")
     assert "row" in shown.text or "item" in shown.text
 
 
@@ -116,7 +116,7 @@ async def test_what_fails_or_hangs_is_done_the_hasty_way(
 ) -> None:
     """Whole exchanges are left out, the newest stay, and the caller is told."""
     agent = germane.agent("support", org="acme", user="caroline")
-    object.__setattr__(agent._parts.engine, "history", _Broken(error))
+    object.__setattr__(agent._parts.engine, "compactor", _Broken(error))
     context = await agent.assemble(talk(80), model="gpt-4o", session="s", history_tokens=2_000, deadline=2.0)
     report = context.metadata.history
     assert report is not None

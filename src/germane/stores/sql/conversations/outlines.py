@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from germane.kinds.archive.outline import (
+from germane.kinds.conversations.outline import (
     MAX_EXCHANGE_MESSAGES,
     OutlinedMessage,
     begins_exchange,

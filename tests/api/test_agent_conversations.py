@@ -1,4 +1,5 @@
-"""agent.history: compaction with a store: what leaves the prompt can be shown again, and nothing the store does can fail it."""
+"""agent.conversations: compaction with a store: what leaves the prompt can be shown again, and nothing the store does can fail
+it."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def agent(germane: Germane) -> Agent:
 
 
 async def short(agent: Agent, messages: Sequence[dict[str, Any]], session: str = S, **given: Any) -> Any:
-    return await agent.history.compact(messages, session=session, model=MODEL, max_tokens=900, **given)
+    return await agent.conversations.compact(messages, session=session, model=MODEL, max_tokens=900, **given)
 
 
 def held(folder: Path, *words: bytes) -> list[bytes]:
@@ -69,29 +70,29 @@ async def test_what_leaves_is_shown_again_by_its_handle(agent: Agent) -> None:
     assert dialect("openai").problems(Wire(messages=made.messages)) == ()
     assert made.trace.reasons == ()
     assert set(made.cited) <= set(made.entries)
-    newest = await agent.history.show(made.cited[0], session=S)
+    newest = await agent.conversations.show(made.cited[0], session=S)
     assert (newest.kind, newest.session, newest.provider) == ("span", S, "openai")
     assert newest.messages == made.entries[newest.handle].messages
     first = newest
     while first.previous:
-        first = await agent.history.show(first.previous)
+        first = await agent.conversations.show(first.previous)
     assert "user: Please look at step 0 " in first.text
     assert "→ read_file" in first.text
     assert (await agent.tasks.expand(newest.handle)).text == newest.text
     masked = next((handle for handle in made.cited if made.entries[handle].kind == "output"), None)
     if masked is not None:
-        assert (await agent.history.show(masked)).text.startswith("line ")
+        assert (await agent.conversations.show(masked)).text.startswith("line ")
 
 
 async def test_the_whole_conversation_is_rebuilt(agent: Agent) -> None:
     """From the compacted messages alone, in one compaction or in one of a compacted one."""
     messages = talk(30)
     once = await short(agent, messages)
-    assert await agent.history.rebuild(once.messages, session=S) == messages
+    assert await agent.conversations.rebuild(once.messages, session=S) == messages
     more = talk(20)[1:]
     twice = await short(agent, [*once.messages, *more])
-    assert await agent.history.rebuild(twice.messages, session=S) == [*messages, *more]
-    assert await agent.history.rebuild(twice.messages, session="another") == twice.messages
+    assert await agent.conversations.rebuild(twice.messages, session=S) == [*messages, *more]
+    assert await agent.conversations.rebuild(twice.messages, session="another") == twice.messages
 
 
 async def test_the_next_compaction_builds_on_the_stored_summary(agent: Agent) -> None:
@@ -101,7 +102,7 @@ async def test_the_next_compaction_builds_on_the_stored_summary(agent: Agent) ->
     for turns in range(20, 60, 4):
         made = await short(agent, messages[: 4 * turns + 2])
         prompts.append(made.messages[1]["content"])
-        kept = await agent.history.summaries(S)
+        kept = await agent.conversations.summaries(S)
         assert made.summary is not None
         assert made.summary.text == kept[-1].summary.text
         assert made.summary.text in made.messages[1]["content"]
@@ -139,7 +140,7 @@ async def test_a_secret_isn_t_kept_in_clear(tmp_path: Path) -> None:
             agent = germane.agent(user="anna")
             made = await short(agent, messages)
             assert made.fits
-            rebuilt = str(await agent.history.rebuild(made.messages, session=S))
+            rebuilt = str(await agent.conversations.rebuild(made.messages, session=S))
             assert (SECRET in rebuilt) == (policy == "tag")
             assert any("secret" in reason for reason in made.trace.reasons) == (policy == "refuse")
         assert (SECRET.encode() in path.read_bytes()) == (policy == "tag")
@@ -156,11 +157,11 @@ async def test_no_other_scope_is_shown_a_handle(germane: Germane, agent: Agent) 
     ]
     for other in others:
         with pytest.raises(NotFound):
-            await other.history.show(made.cited[0])
+            await other.conversations.show(made.cited[0])
         with pytest.raises(NotFound):
             await other.tasks.expand(made.cited[0])
-        assert await other.history.rebuild(made.messages, session=S) == made.messages
-        assert await other.history.summaries(S) == ()
+        assert await other.conversations.rebuild(made.messages, session=S) == made.messages
+        assert await other.conversations.summaries(S) == ()
 
 
 async def test_a_store_that_fails_leaves_a_prompt_without_handles(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,11 +195,11 @@ async def test_what_can_t_be_used_is_refused(agent: Agent) -> None:
     bad: list[dict[str, Any]] = [{"deadline": -1}, {"strategy": "all"}, {"provider": "x"}, {"session": ""}, {"tools": "x"}]
     for given in bad:
         with pytest.raises(InvalidInput):
-            await agent.history.compact(talk(3), **({"session": S, "model": MODEL} | given))
+            await agent.conversations.compact(talk(3), **({"session": S, "model": MODEL} | given))
     with pytest.raises(InvalidInput):
-        await agent.history.compact(talk(3), model=MODEL)
+        await agent.conversations.compact(talk(3), model=MODEL)
     with pytest.raises(NotFound):
-        await agent.history.show("h000000000000")
+        await agent.conversations.show("h000000000000")
 
 
 async def test_a_tool_s_output_of_any_size_is_kept_or_named_in_the_trace(agent: Agent) -> None:
@@ -216,15 +217,15 @@ async def test_an_outline_is_made_with_the_recording(agent: Agent) -> None:
     messages = talk(4)
     for turns in range(1, 5):
         await agent.record(messages[: 4 * turns + 1], session=S)
-    page = await agent.history.outline(S)
+    page = await agent.conversations.outline(S)
     assert len(page.lines) == 4
     assert "step 2" in page.lines[2].text
     assert "quay 2" in page.lines[2].text
     assert [line.messages for line in page.lines] == [4] * 4
     assert (await agent.find(page.lines[2].first_id)).text == messages[9]["content"]
-    assert (await agent.history.outline(S, limit=3)).cursor is not None
+    assert (await agent.conversations.outline(S, limit=3)).cursor is not None
     await agent.forget([page.lines[2].first_id])
-    assert [line.messages for line in (await agent.history.outline(S)).lines] == [4, 7, 4]
+    assert [line.messages for line in (await agent.conversations.outline(S)).lines] == [4, 7, 4]
 
 
 async def test_forgetting_takes_archive_summaries_and_outline(tmp_path: Path, agent: Agent) -> None:
@@ -239,15 +240,15 @@ async def test_forgetting_takes_archive_summaries_and_outline(tmp_path: Path, ag
         )
         given: dict[str, Any] = {"session": session} if how == "session" else {"everything": True}
         if how == "message":
-            given = {"ids": [(await agent.history.outline(session)).lines[0].first_id]}
+            given = {"ids": [(await agent.conversations.outline(session)).lines[0].first_id]}
         would = await agent.forget(**given, dry_run=True)
         receipt = await agent.forget(**given)
-        assert len(receipt.history_ids) == len(made.entries) + 1 == len(would.history_ids)
+        assert len(receipt.compaction_ids) == len(made.entries) + 1 == len(would.compaction_ids)
         assert {"archived messages", "summaries"} <= set(receipt.checked)
         assert receipt.scrubbed
         with pytest.raises(NotFound):
-            await agent.history.show(made.cited[0])
-        assert await agent.history.summaries(session) == ()
+            await agent.conversations.show(made.cited[0])
+        assert await agent.conversations.summaries(session) == ()
     assert not held(tmp_path, b"canary", b"harbour office", b"crane of quay")
 
 
@@ -262,7 +263,7 @@ async def test_a_summary_that_the_caller_kept_brings_nothing_back_once_it_was_fo
     assert "harbour office" in str(made.messages[1])
     given: dict[str, Any] = {"session": S} if how == "session" else {"everything": True}
     if how == "message":
-        given = {"ids": [(await agent.history.outline(S)).lines[0].first_id]}
+        given = {"ids": [(await agent.conversations.outline(S)).lines[0].first_id]}
     await agent.forget(**given)
     later = [{"role": "user", "content": "And the pumps?"}, {"role": "assistant", "content": "They run. " * 400}] * 3
     kept = [*made.messages[:2], *later, {"role": "user", "content": "Go on."}]
@@ -279,7 +280,7 @@ async def test_a_summary_that_the_caller_kept_brings_nothing_back_once_it_was_fo
     assert "harbour office" in str((await short(agent, whole.messages)).messages)
 
 
-async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) -> None:
+async def test_what_compactions_keep_is_exported_and_restored(tmp_path: Path, agent: Agent) -> None:
     """The same handles stand for the same messages; outlines are made from the messages; what was forgotten stays forgotten."""
     await agent.record(talk(6), session=S)
     made = await short(agent, talk(30))
@@ -289,9 +290,9 @@ async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) 
         moved = other.agent(user="anna")
         restored = await moved.restore(lines)
         assert (restored.archived, restored.summaries) == (len(made.entries), 1)
-        assert await moved.history.show(made.cited[0]) == await agent.history.show(made.cited[0])
-        assert await moved.history.summaries(S) == await agent.history.summaries(S)
-        assert await moved.history.outline(S) == await agent.history.outline(S)
+        assert await moved.conversations.show(made.cited[0]) == await agent.conversations.show(made.cited[0])
+        assert await moved.conversations.summaries(S) == await agent.conversations.summaries(S)
+        assert await moved.conversations.outline(S) == await agent.conversations.outline(S)
         assert [line async for line in moved.export()] == lines
         again = await moved.restore(lines)
         assert (again.archived, again.summaries) == (0, 0)
@@ -299,7 +300,7 @@ async def test_a_history_is_exported_and_restored(tmp_path: Path, agent: Agent) 
         late = await moved.restore(lines)
         assert (late.archived, late.summaries, late.forgotten) == (0, 0, late.forgotten)
         with pytest.raises(NotFound):
-            await moved.history.show(made.cited[0])
+            await moved.conversations.show(made.cited[0])
 
 
 async def test_a_language_model_sums_up_in_the_background(tmp_path: Path) -> None:
@@ -316,7 +317,7 @@ async def test_a_language_model_sums_up_in_the_background(tmp_path: Path) -> Non
             made = await short(agent, messages[: 4 * turns + 2])
             assert made.fits
             await worker.drain()
-        kept = await agent.history.summaries(S)
+        kept = await agent.conversations.summaries(S)
         assert worker.total.asked > 0
         assert kept[0].summary.method == "extractive"
         if worker.total.accepted:

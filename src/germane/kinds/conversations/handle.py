@@ -1,4 +1,4 @@
-"""Handle of the archive: one scope's long conversations, as `agent.history`: what compactions took out, summaries, outlines."""
+"""Handle of conversations: one scope's long conversations, as `agent.conversations`: compacted, shown again, outlined."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from germane.compaction.plan import Compaction
 from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
-from germane.kinds.archive.messages import entry_text, rebuild
-from germane.kinds.archive.outline import OutlinePage
-from germane.kinds.archive.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
-from germane.kinds.archive.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
+from germane.kinds.conversations.messages import entry_text, rebuild
+from germane.kinds.conversations.outline import OutlinePage
+from germane.kinds.conversations.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
+from germane.kinds.conversations.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
-from germane.types.checks import check_number, check_whole_number
-from germane.types.checks import check_text as string
+from germane.types.checks import check_number, check_text, check_whole_number
 from germane.types.limits import ID, MESSAGES, PAGE
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
@@ -50,9 +49,9 @@ class EarlierMessages:
         return f"<EarlierMessages {self.handle} {len(self.messages)} messages, {len(self.text)} chars>"
 
 
-class AgentHistory:
-    """The histories of one scope's own sessions. `session` may be left out where the scope names one. Every call raises
-    `InvalidInput` for what it can't use."""
+class AgentConversations:
+    """The long conversations of one scope's own sessions. `session` may be left out where the scope names one. Every call
+    raises `InvalidInput` for what it can't use."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope = parts, scope
@@ -119,7 +118,7 @@ class AgentHistory:
         """Returns what a handle stands for: of the session, or of the latest session in which it was written. Raises
         `NotFound`, also for what is another scope's."""
         named = None if session is None else self._named(session)
-        found = await self._store.ask(EntriesByHandle([string("handle", handle, ID)], named))
+        found = await self._store.ask(EntriesByHandle([check_text("handle", handle, ID)], named))
         if not found:
             raise NotFound("nothing that {} stands for is kept here: it was forgotten, or isn't of this scope", handle)
         return earlier_messages(found[0])
@@ -144,7 +143,7 @@ class AgentHistory:
         named = self._scope.session if session is None else session
         if named is None:
             raise InvalidInput("is missing", path="session", advice="name the conversation")
-        return self._scope.within(string("session", named, ID)).session or ""
+        return self._scope.within(check_text("session", named, ID)).session or ""
 
 
 class FetchedEntries:

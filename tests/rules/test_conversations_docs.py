@@ -1,4 +1,5 @@
-"""History docs: the code of `docs/use/history.md` runs as one program, and the page names every field and strategy."""
+"""Conversations docs: the code of `docs/use/conversations.md` runs as one program, and the page names every field and
+strategy."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from germane.compaction.strategy import Importance, Summarise, TimeDecay, Trunca
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
-PAGE = (ROOT / "docs" / "use" / "history.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "use" / "conversations.md").read_text("utf-8")
 
 
 @pytest.mark.requirement("HIST-5")
@@ -26,8 +27,8 @@ def test_the_pages_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pyt
     async def answer(prompt: str) -> str:
         return "{}"
 
-    names: dict[str, Any] = {"__name__": "history", "answer": answer}
-    run(Block(1, code.replace('"openai:gpt-4o-mini"', "answer") + "\nawait germane.close()"), "history.md", names)
+    names: dict[str, Any] = {"__name__": "conversations", "answer": answer}
+    run(Block(1, code.replace('"openai:gpt-4o-mini"', "answer") + "\nawait germane.close()"), "conversations.md", names)
     assert names["context"].metadata.history
     assert names["written"].fits
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from germane.kinds.archive.outline import first_id_of_outline_name, line_hash, outline_name
-from germane.kinds.archive.value import KeptEntry, checksum_of
+from germane.kinds.conversations.outline import first_id_of_outline_name, line_hash, outline_name
+from germane.kinds.conversations.value import KeptEntry, checksum_of
 from germane.kinds.memories.reads import Forget, Select
-from germane.stores.sql.archive.archive_rows import ARCHIVED, SUMMARY, archived_of, remember_handles, summary_of
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.archive_rows import ARCHIVED, SUMMARY, archived_of, remember_handles, summary_of
 from germane.stores.sql.kind import Counted, Finding, Found, GateQuestion, KindTable, SqlKind, of_ids
 from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, visible_ids
 from germane.stores.sql.statements import LISTED, Row, from_sql, only, rows, sensitivity_of, to_json, to_sql
@@ -99,7 +99,7 @@ def _forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], 
     which must be there still."""
     connection = transaction.connection
     for partition in partitions:
-        gone = {*change.history_ids, *_in_sessions_of(connection, partition, change.event_ids)}
+        gone = {*change.compaction_ids, *_in_sessions_of(connection, partition, change.event_ids)}
         for table in _TABLES:
             handle = "handle" if table == "history_archive" else "NULL"
             sql = f"SELECT key, id, {handle} FROM {table} WHERE +partition = ? AND id IN {LISTED}"
@@ -169,7 +169,7 @@ HISTORY_KIND = SqlKind(
     dump=_dump,
     size=_size,
     count=_count,
-    ids="history_ids",
+    ids="compaction_ids",
     select=_select,
     following=_of_events,
     forget=_forget,

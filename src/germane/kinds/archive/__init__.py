@@ -1,1 +1,0 @@
-"""Archive: what compactions took out of stored conversations, with its summaries."""

@@ -1,1 +1,0 @@
-"""Archive in SQL: what compaction took out of conversations, its summaries, and the outlines of sessions."""
