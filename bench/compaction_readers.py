@@ -69,7 +69,7 @@ def _summary(text: str) -> Message:
 
 COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
-        "kinds.archive.value.handle_of": lambda text: handle_of("span", [{"role": "user", "content": text}]),
+        "kinds.conversations.value.handle_of": lambda text: handle_of("span", [{"role": "user", "content": text}]),
         "compaction.notebook.Notebook.hold": lambda text: Notebook([], _count).hold(text),
         "compaction.reading.statements.constraints_in": constraints_in,
         "text.demands.demands_in": demands_in,
@@ -104,7 +104,7 @@ COMPACTION_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
         "compaction.reading.tool_actions.boxes_in": lambda text: list(boxes_in(text)),
         "compaction.reading.tool_actions.file_changes": lambda text: file_changes(_call(text), tool_arguments(_call(text))),
         "compaction.reading.tool_actions.listed_tasks": lambda text: list(listed_tasks(_call(text), {"todos": [text]})),
-        "kinds.archive.messages.rebuild": lambda text: rebuild([_summary(text), *_exchange(text)], MemoryArchive()),
+        "kinds.conversations.messages.rebuild": lambda text: rebuild([_summary(text), *_exchange(text)], MemoryArchive()),
         "compaction.placeholders.masked_facts": lambda text: masked_facts(f"[Tool output left out: 9 tokens{text}]"),
         "compaction.placeholders.masked_handle": lambda text: masked_handle(f"[Tool output left out: 9 tokens{text}]"),
         "compaction.placeholders.summary_block": lambda text: held_summary(_summary(text)),
@@ -116,9 +116,9 @@ _PROTOCOL = "a protocol"
 _SUMMARY_READERS = "bench.summary_readers measures it with compaction.llm_summary."
 COMPACTION_UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "kinds.archive.value.Archive.get": _PROTOCOL,
-        "kinds.archive.value.told_fingerprint": _OF_CODE,
-        "kinds.archive.value.told_span": _OF_CODE,
+        "kinds.conversations.value.Archive.get": _PROTOCOL,
+        "kinds.conversations.value.told_fingerprint": _OF_CODE,
+        "kinds.conversations.value.told_span": _OF_CODE,
         "compaction.llm_summary.abstractive.TellingModel.tell": _PROTOCOL,
         "compaction.llm_summary.abstractive.abstract": "a language's name",
         "compaction.llm_summary.acceptance.MustKeep.contradicted": "compaction.llm_summary.acceptance, which is measured",
@@ -135,10 +135,10 @@ COMPACTION_UNREAD: Mapping[str, str] = MappingProxyType(
         "compaction.message_cost.Measure.count": "hands over to its tokenizer",
         "compaction.message_cost.Measure.text_tokens": "hands over to its tokenizer",
         "compaction.notebook.Notebook.told_before": "hands over to a tokenizer",
-        "kinds.archive.outline.begins_exchange": "a type, compared",
-        "kinds.archive.outline.line_hash": _OF_CODE,
-        "kinds.archive.outline.outline_name": "an id, put in",
-        "kinds.archive.outline.first_id_of_outline_name": "looks at its end",
+        "kinds.conversations.outline.begins_exchange": "a type, compared",
+        "kinds.conversations.outline.line_hash": _OF_CODE,
+        "kinds.conversations.outline.outline_name": "an id, put in",
+        "kinds.conversations.outline.first_id_of_outline_name": "looks at its end",
         "compaction.placeholders.mask_line": "puts a handle and facts in",
     }
 )

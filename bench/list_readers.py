@@ -313,7 +313,7 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                 *("conversation.FollowedConversation.plan", "render.origins"),
             )
         },
-        **{f"kinds.archive.{name}": _COMPACT for name in ("messages.rebuild", "value.checksum_of", "value.handle_of")},
+        **{f"kinds.conversations.{name}": _COMPACT for name in ("messages.rebuild", "value.checksum_of", "value.handle_of")},
         "compaction.llm_summary.abstractive.abstract": "calls a model",
         "compaction.llm_summary.abstractive.TellingModel.tell": "a protocol",
         "compaction.llm_summary.abstractive.chunks": _ONE,

@@ -23,7 +23,13 @@ ROOMS = [
         "api.verbs.transfer",
         "api.verbs.why",
     ),
-    *("kinds.blocks.handle", "kinds.documents.handle", "kinds.graph.handle", "kinds.archive.handle", "kinds.tasks.handle"),
+    *(
+        "kinds.blocks.handle",
+        "kinds.documents.handle",
+        "kinds.graph.handle",
+        "kinds.conversations.handle",
+        "kinds.tasks.handle",
+    ),
     *(
         "api.workers.extraction",
         "api.workers.summaries",

@@ -23,14 +23,23 @@ from support.steps import growth
 
 PACKAGES = (
     *("stages.write", "stages.read", "stages.gather", "stages.inject", "text", "catalog", "compaction", "dialects"),
-    *("tool_rules", "search", "models.tokenizers", "extraction", "kinds.archive", "kinds.documents", "kinds.events"),
+    *("tool_rules", "search", "models.tokenizers", "extraction", "kinds.conversations", "kinds.documents", "kinds.events"),
     *("kinds.graph", "kinds.memories", "kinds.messages"),
 )
 """Where texts are read. What a surface does with one is done by these."""
 
 
 LIST_PACKAGES = (
-    *("dialects", "compaction", "integrations", "tool_rules", "catalog", "stages.inject", "kinds.archive", "kinds.blocks"),
+    *(
+        "dialects",
+        "compaction",
+        "integrations",
+        "tool_rules",
+        "catalog",
+        "stages.inject",
+        "kinds.conversations",
+        "kinds.blocks",
+    ),
     *("kinds.documents", "kinds.events", "kinds.messages", "extraction.messages"),
 )
 """Where lists of a caller's are read."""

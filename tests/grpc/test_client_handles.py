@@ -96,7 +96,13 @@ def test_the_made_module_is_what_the_table_says() -> None:
 
 def test_every_public_method_is_an_operation() -> None:
     """Or a typed RPC, or it is listed with the reason; and what is listed exists."""
-    rooms = (*HANDLES, ("germane", Germane), ("keys", Keyring), ("delegation", Delegation), ("history", AgentConversations))
+    rooms = (
+        *HANDLES,
+        ("germane", Germane),
+        ("keys", Keyring),
+        ("delegation", Delegation),
+        ("conversations", AgentConversations),
+    )
     methods = {
         f"{room}.{name}".lstrip(".")
         for room, handle in rooms

@@ -115,5 +115,5 @@ def test_what_is_huge_is_costed_by_its_size() -> None:
 
 def test_an_unknown_format_is_named_with_what_there_is() -> None:
     """The error says what to do."""
-    with pytest.raises(UnknownName, match="'yaml': use one of compact, digest, markdown, xml"):
+    with pytest.raises(UnknownName, match="format 'yaml' is unknown: use one of compact, digest, markdown, xml"):
         open_format("yaml", tokenizer=o200k(), nonce="n", zone=UTC, terms=())

@@ -15,27 +15,23 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
 
-import grpc
-
 from germane.errors import ConsentNeeded, GermaneError, InvalidInput, MissingExtra, Stale, StoreCorrupt, StoreTooNew
 from germane.grpc.server.refusals import Refused, hiding, refusal
 from germane.types.json_text import write_json
 
 PROBLEM_TYPE = "application/problem+json"
-_Code = grpc.StatusCode
-
-_STATUSES: Mapping[grpc.StatusCode, HTTPStatus] = MappingProxyType(
+_STATUSES: Mapping[str, HTTPStatus] = MappingProxyType(
     {
-        _Code.INVALID_ARGUMENT: HTTPStatus.BAD_REQUEST,
-        _Code.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
-        _Code.PERMISSION_DENIED: HTTPStatus.FORBIDDEN,
-        _Code.NOT_FOUND: HTTPStatus.NOT_FOUND,
-        _Code.UNIMPLEMENTED: HTTPStatus.NOT_FOUND,
-        _Code.ALREADY_EXISTS: HTTPStatus.CONFLICT,
-        _Code.FAILED_PRECONDITION: HTTPStatus.CONFLICT,
-        _Code.RESOURCE_EXHAUSTED: HTTPStatus.TOO_MANY_REQUESTS,
-        _Code.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
-        _Code.DEADLINE_EXCEEDED: HTTPStatus.REQUEST_TIMEOUT,
+        "INVALID_ARGUMENT": HTTPStatus.BAD_REQUEST,
+        "UNAUTHENTICATED": HTTPStatus.UNAUTHORIZED,
+        "PERMISSION_DENIED": HTTPStatus.FORBIDDEN,
+        "NOT_FOUND": HTTPStatus.NOT_FOUND,
+        "UNIMPLEMENTED": HTTPStatus.NOT_FOUND,
+        "ALREADY_EXISTS": HTTPStatus.CONFLICT,
+        "FAILED_PRECONDITION": HTTPStatus.CONFLICT,
+        "RESOURCE_EXHAUSTED": HTTPStatus.TOO_MANY_REQUESTS,
+        "UNAVAILABLE": HTTPStatus.SERVICE_UNAVAILABLE,
+        "DEADLINE_EXCEEDED": HTTPStatus.REQUEST_TIMEOUT,
     }
 )
 """HTTP's statuses for gRPC's; any other is 500."""
@@ -112,7 +108,7 @@ def problem(error: BaseException, names: Collection[object] = (), *, conditional
         )
     code, text = refusal(error, names=names)
     status = next((status for kind, status in _FAULTS if isinstance(error, kind)), None)
-    status = status or _STATUSES.get(code, HTTPStatus.INTERNAL_SERVER_ERROR)
+    status = status or _STATUSES.get(code.name, HTTPStatus.INTERNAL_SERVER_ERROR)
     if isinstance(error, Stale) and conditional:
         status = HTTPStatus.PRECONDITION_FAILED
     headers: dict[str, str] = {}
@@ -120,7 +116,7 @@ def problem(error: BaseException, names: Collection[object] = (), *, conditional
         headers["retry-after"] = str(_RETRY_SECONDS)
     if status == HTTPStatus.UNAUTHORIZED:
         headers["www-authenticate"] = "Bearer"
-    kind = _kind(error, code)
+    kind = _kind(error, code.name)
     show = hiding(names)
     return Problem(
         status=status,
@@ -135,9 +131,9 @@ def problem(error: BaseException, names: Collection[object] = (), *, conditional
     )
 
 
-def _kind(error: BaseException, code: grpc.StatusCode) -> str:
+def _kind(error: BaseException, code: str) -> str:
     """The error's class in kebab case; of the port's own refusals, the status."""
     if isinstance(error, Refused) or not isinstance(error, GermaneError):
-        return code.name.lower().replace("_", "-")
+        return code.lower().replace("_", "-")
     name = type(error).__name__
     return "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in name).lstrip("-")

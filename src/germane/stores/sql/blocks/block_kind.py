@@ -207,7 +207,7 @@ BLOCK_KIND = SqlKind(
     sharing="SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?",
     remains={
         "blocks": (of_ids("blocks"),),
-        "histories of blocks": (
+        "versions of blocks": (
             of_keys("block_versions", "block", "blocks"),
             of_keys("block_snapshots", "block", "blocks"),
         ),
@@ -223,7 +223,7 @@ BLOCK_KIND = SqlKind(
             "units_blocks u WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE key = u.key)"
             " AND NOT EXISTS (SELECT 1 FROM archival_entries WHERE key = u.key)"
         ),
-        "histories of blocks": "block_versions v WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE key = v.block)",
+        "versions of blocks": "block_versions v WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE key = v.block)",
         "archival blocks without a search row": (
             "blocks b WHERE b.type = 'archival' AND b.deleted_at IS NULL"
             " AND NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = b.key AND kind <> 9)"
