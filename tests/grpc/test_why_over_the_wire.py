@@ -92,7 +92,7 @@ async def test_more_text_than_one_call_takes_is_said(client: Client) -> None:
     """As an error of germane's, with what to do."""
     with pytest.raises(InvalidInput, match="15 MiB: give them in several calls"):
         await client.record([{"role": "user", "content": "x" * 4_000_000} for _ in range(4)], session="s")
-    with pytest.raises(InvalidInput, match="its text has 9,000,000 characters"):
+    with pytest.raises(InvalidInput, match="content has 9,000,000 characters"):
         await client.record([{"role": "user", "content": "x" * 9_000_000}], session="s")
 
 
