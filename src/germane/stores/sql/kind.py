@@ -58,7 +58,7 @@ class Counted(NamedTuple):
 
 
 class GateQuestion(NamedTuple):
-    """What the gate asks: for which partitions and user, at which time, and which sensitivities are allowed, with history or
+    """What the gate asks: for which partitions and user, at which time, and which sensitivities are allowed, with what has ended or
     without. `filters` has nothing else."""
 
     connection: Connection
@@ -121,7 +121,7 @@ class SqlKind:
     made: str = ""
     """The table whose rows may be made of other things (`links.py`), so that they go with these."""
     following: Callable[[Connection, VisiblePartition, Found], Iterable[str]] = _nothing
-    """The ids of the things that go with what was found so far. GateQuestion until nothing more is found."""
+    """The ids of the things that go with what was found so far. Asked until nothing more is found."""
     sessions: Callable[[Connection, Sequence[str]], Iterable[str]] = _nothing
     """The sessions that go as a whole with things of these ids."""
     at_last: Callable[[Connection, Sequence[str], Sequence[str]], Iterable[str]] = _nothing

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import get_args
 
 from germane.stores.sql.blocks.block_kind import BLOCK_KIND
-from germane.stores.sql.conversations.history_kind import HISTORY_KIND
+from germane.stores.sql.conversations.conversation_kind import CONVERSATION_KIND
 from germane.stores.sql.events.event_kind import EVENT_KIND
 from germane.stores.sql.graph.graph_kind import GRAPH_KIND
 from germane.stores.sql.injections import INJECTION_KIND
@@ -28,7 +28,7 @@ KINDS: tuple[SqlKind, ...] = (
     EVENT_KIND,
     GRAPH_KIND,
     TASK_KIND,
-    HISTORY_KIND,
+    CONVERSATION_KIND,
     PROFILE_KIND,
     INJECTION_KIND,
 )

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def _dump(connection: Connection, partition: int, owner: Owner) -> Iterator[Thing]:
-    """Yields the blocks, each with its history and its shares, and then the entries."""
+    """Yields the blocks, each with its versions and its shares, and then the entries."""
     from germane.transfer.contents import StoredBlock
 
     own = VisiblePartition(partition, owner.user, 0)

@@ -1,4 +1,4 @@
-"""History kind: what the operations on all kinds do to archived messages, summaries of sessions, and lines of outlines."""
+"""Conversation kind: what the operations on all kinds do to archived messages, summaries of sessions, and lines of outlines."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _checksum_matches(messages: str, checksum: str) -> bool:
 
 _AT = "NOT EXISTS (SELECT 1 FROM events e WHERE e.session = o.session AND e.position = o.{})"
 
-HISTORY_KIND = SqlKind(
+CONVERSATION_KIND = SqlKind(
     tables=(
         KindTable("history_archive", "archived", keeps="owner", exported="archived", changed="created_at"),
         KindTable("history_summaries", "summary", keeps="owner", exported="summaries", changed="created_at"),
