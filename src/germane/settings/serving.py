@@ -31,7 +31,7 @@ class ServiceSettings:
     db: Path = setting(Path("germane.db"), path, "the database file; created if it doesn't exist", relative=True)
     grpc: Address = setting(Address(host="127.0.0.1", port=7411), address, "gRPC port, HOST:PORT")
     http: Address | None = optional_setting(
-        address, "HTTP port for health, readiness and metrics, HOST:PORT or `off`", default=_HTTP
+        address, "HTTP port for operations, health, readiness and metrics, HOST:PORT or `off`", default=_HTTP
     )
     workers: int = setting(1, integer(1, 64), "number of processes that share the ports and the database file")
     require_keys: bool | None = optional_setting(

@@ -171,6 +171,10 @@ async def test_only_this_machine_reaches_a_service_without_keys(api: HttpApi) ->
         ({"http": "0.0.0.0:7412"}, "keys"),
         ({"http": "0.0.0.0:7412", "require_keys": True}, "TLS"),
         ({"http": "0.0.0.0:7412", "require_keys": True, "plaintext": True}, ""),
+        (
+            {"http": "127.0.0.1:7412", "tls_cert": "pyproject.toml", "tls_key": "pyproject.toml", "tls_client_ca": "LICENSE"},
+            "cert",
+        ),
     ],
 )
 async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: dict[str, object], closed: str) -> None:

@@ -61,6 +61,8 @@ def takes_body(target: bytes) -> bool:
 def closed_for(settings: ServiceSettings) -> str:
     """Returns why a service with these settings calls no operation over HTTP, empty where it does. Health is answered on every
     address; what is stored isn't, where others could read it on its way, or call without a key."""
+    if settings.tls_client_ca is not None:
+        return "every caller needs a certificate, which this port can't ask for: call gRPC"
     if settings.http is None or settings.http.loopback:
         return ""
     if not settings.keys_required:
