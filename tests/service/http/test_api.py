@@ -171,10 +171,6 @@ async def test_only_this_machine_reaches_a_service_without_keys(api: HttpApi) ->
         ({"http": "0.0.0.0:7412"}, "keys"),
         ({"http": "0.0.0.0:7412", "require_keys": True}, "TLS"),
         ({"http": "0.0.0.0:7412", "require_keys": True, "plaintext": True}, ""),
-        (
-            {"http": "127.0.0.1:7412", "tls_cert": "pyproject.toml", "tls_key": "pyproject.toml", "tls_client_ca": "LICENSE"},
-            "cert",
-        ),
     ],
 )
 async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: dict[str, object], closed: str) -> None:
@@ -185,6 +181,13 @@ async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: di
     assert bool(why) == bool(closed)
     async with opened(tmp_path) as germane, serving_api(germane, closed=why) as api:
         assert (await api.raw("GET", f"{OWN}/stats?org=acme")).status == (403 if closed else 200)
+
+
+def test_where_callers_need_a_certificate_http_calls_nothing() -> None:
+    """It can't ask for one."""
+    pair = {"tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}
+    assert closed_for(ServiceSettings(**pair)) == ""
+    assert "certificate" in closed_for(ServiceSettings(**pair, tls_client_ca=Path("ca.pem")))
 
 
 async def test_a_key_opens_its_org_and_nothing_else(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ class Counted(NamedTuple):
 
 
 class GateQuestion(NamedTuple):
-    """What the gate asks: for which partitions and user, at which time, and which sensitivities are allowed, with what has ended or
-    without. `filters` has nothing else."""
+    """What the gate asks: for which partitions and user, at which time, which sensitivities are allowed, and whether what has
+    ended is too. `filters` has nothing else."""
 
     connection: Connection
     visible: tuple[VisiblePartition, ...]
