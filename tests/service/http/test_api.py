@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,7 +186,7 @@ async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: di
 
 def test_where_callers_need_a_certificate_http_calls_nothing() -> None:
     """It can't ask for one."""
-    pair = {"tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}
+    pair: dict[str, Any] = {"tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}
     assert closed_for(ServiceSettings(**pair)) == ""
     assert "certificate" in closed_for(ServiceSettings(**pair, tls_client_ca=Path("ca.pem")))
 
