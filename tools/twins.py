@@ -61,16 +61,16 @@ Thread-safe. A call waits in the caller's own thread (see `germane/grpc/client/b
 has made calls works in the parent only: make a new client in each process.
 """
 '''
-HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.grpc.client.handles`."""
+HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.remote.handles`."""
 '''
 OF_THE_CLIENT = {
     "germane.grpc.blocking": ("germane.grpc.client", CLIENT),
-    "germane.grpc.client.blocking_handles": ("germane.grpc.client.handles", HANDLES),
+    "germane.remote.blocking_handles": ("germane.remote.handles", HANDLES),
 }
 """The modules of the blocking client: the asyncio client's module that each is made from, and its own docstring."""
 BLOCKING_WORDS = {
     r"\bclient\.asyncio_calls\b": "client.blocking_calls",
-    r"\bclient\.handles\b": "client.blocking_handles",
+    r"\bremote\.handles\b": "remote.blocking_handles",
     r"\bClient(?!Calls\b|Handle\b)(?=[A-Z])": "Blocking",
     r"\basync def\b": "def",
     r"\bawait ": "",

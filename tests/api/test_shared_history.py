@@ -11,8 +11,8 @@ import pytest
 
 from germane import Germane, InvalidInput, NotFound, Stale
 from germane.grpc.client import Client
-from germane.grpc.client.handles import ClientBlocks
 from germane.kinds.blocks.handle import AgentBlocks
+from germane.remote.handles import ClientBlocks
 from germane_testing.builders import Hashed
 from support.listening import listening
 

@@ -18,10 +18,10 @@ from germane import Conflict, ConsentNeeded, Germane, InvalidInput, NotFound, No
 from germane.api.operations import operations
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.client.handles import ClientBlocks
 from germane.grpc.messages import memory_pb2
 from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import PushItem
+from germane.remote.handles import ClientBlocks
 from germane_testing.builders import Hashed
 from support.listening import Wire, answered, calling, listening, refused
 

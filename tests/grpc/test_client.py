@@ -18,10 +18,10 @@ import grpc
 import pytest
 
 from germane.errors import InvalidInput
-from germane.grpc.answer import Answer
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client, asyncio_calls
 from germane.grpc.messages import context_pb2
+from germane.remote.answer import Answer
 from germane_testing.time_warp import warped
 from support.loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 

@@ -13,7 +13,7 @@ import pytest
 from germane import Agent
 from germane.catalog.profiles import Catalog
 from germane.grpc.client import Client
-from germane.grpc.client.assembly import model_provider
+from germane.remote.fallback import model_provider
 from germane.types.model_names import spelling
 from support.listening import listening, opened
 from support.loopback import unused_port

@@ -14,8 +14,8 @@ import pytest
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
-from germane.grpc.client.handles import ClientGraph, ClientPatterns
 from germane.kinds.graph.handle import AgentGraph, Patterns
+from germane.remote.handles import ClientGraph, ClientPatterns
 from germane_testing.builders import Hashed
 from support.listening import listening
 

@@ -25,8 +25,8 @@ def test_the_rules_know_the_made_modules_by_their_first_line() -> None:
     """They are made in whole, so that rules for written code don't read them."""
     assert [module.name for module in modules() if module.made] == [
         "grpc.blocking",
-        "grpc.client.blocking_handles",
-        "grpc.client.handles",
+        "remote.blocking_handles",
+        "remote.handles",
         "sync",
     ]
 

@@ -13,8 +13,8 @@ import pytest
 
 from germane import Germane
 from germane.cli import main
-from germane.grpc.answer import Answer
 from germane.grpc.client import Client
+from germane.remote.answer import Answer
 from support.running import Service, serving
 
 CANARY = "The spare key lies under the blue flowerpot"

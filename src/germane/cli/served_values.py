@@ -17,8 +17,8 @@ from germane.types.context import Context
 from germane.types.trace import Trace
 
 if TYPE_CHECKING:
-    from germane.grpc.answer import Answer
     from germane.grpc.client import Client
+    from germane.remote.answer import Answer
 
 LONGEST = 10.0
 """Seconds that an answer of a server may take which waits for every source."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from germane.grpc.client import rpcs
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.blocking_calls import ClientCalls, never_raises
-from germane.grpc.client.blocking_handles import BlockingVerbs
+from germane.remote.blocking_handles import BlockingVerbs
 
 
 class Client(ClientCalls, BlockingVerbs):

@@ -17,7 +17,7 @@ from __future__ import annotations
 from germane.grpc.client import rpcs
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.asyncio_calls import ClientCalls, never_raises
-from germane.grpc.client.handles import ClientVerbs
+from germane.remote.handles import ClientVerbs
 
 
 class Client(ClientCalls, ClientVerbs):

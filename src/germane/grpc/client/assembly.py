@@ -1,6 +1,6 @@
 """Assembly: one `assemble` of a client: its arguments, the request, and the reading of the reply.
 
-`ClientScope` and the checks of arguments (`checked_text`, `time_to_wire`, `filters_to_wire`) serve the other calls too.
+`time_to_wire` and `filters_to_wire` serve the other calls too.
 """
 
 from __future__ import annotations
@@ -15,43 +15,20 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from germane.clock import aware
 from germane.errors import InvalidInput
-from germane.grpc.answer import Answer, metadata_from_wire
+from germane.grpc.answer import metadata_from_wire
 from germane.grpc.client.conversation import SentMessage, add_messages, json_of, verify_reply
-from germane.grpc.client.fallback import shallow_copy
 from germane.grpc.messages import context_pb2, filters_pb2
+from germane.remote.answer import Answer
+from germane.remote.fallback import model_provider, own_messages
+from germane.remote.operation_call import ClientScope, checked_text
 from germane.types.budget import Effort, price_of_effort
 from germane.types.checks import check_moment, check_task, check_type, check_whole_number
 from germane.types.limits import COUNT
-from germane.types.message import system_text
-from germane.types.model_names import ModelNames
 
 _APART = frozenset({"anthropic", "gemini"})
 """Providers that keep the system prompt apart from the messages and may answer without one."""
 _LISTS = ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude")
 _FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_ended", "task"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientScope:
-    """The org, agent and user whose data a client's calls use by default. `zone` is the time zone of naive datetimes.
-
-    Raises `InvalidInput` for a value that is no string, and for an empty one where a name is required.
-    """
-
-    org: str = "default"
-    agent: str = "default"
-    user: str | None = None
-    zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        for name in ("org", "agent", "zone"):
-            checked_text(name, getattr(self, name))
-        checked_text("user", self.user, optional=True)
-
-    def within(self, **changes: str | None) -> ClientScope:
-        """Returns a copy with those of `changes` that aren't None."""
-        own = {name: getattr(self, name) for name in ("org", "agent", "user", "zone")}
-        return ClientScope(**own | {name: value for name, value in changes.items() if value is not None})
 
 
 @dataclass(slots=True, eq=False)
@@ -105,11 +82,7 @@ class AssembleCall:
     def copy_messages(self) -> None:
         """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
         place for a system prompt, it becomes the first message."""
-        self.messages = shallow_copy(self.messages)
-        among = isinstance(self.messages, list) and self.provider == "openai"
-        if among and (said := system_text(self.system)).strip():
-            self.messages = [{"role": "system", "content": said}, *self.messages]
-            self.system = None
+        self.messages, self.system = own_messages(self.messages, self.system, self.provider or "")
 
     def build(self) -> context_pb2.AssembleContextRequest:
         """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
@@ -209,39 +182,7 @@ def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
     return timestamp
 
 
-def checked_text(name: str, value: object, *, optional: bool = False) -> str:
-    """Returns `value`, or "" for None where it is `optional`. Raises `InvalidInput` for any other type, and for blank text that
-    isn't optional."""
-    if value is None and optional:
-        return ""
-    if not isinstance(value, str) or not (optional or value.strip()):
-        raise InvalidInput(
-            f"must be a string{'' if optional else ' that says something'}, not {_description(value)}", path=name
-        )
-    return value
-
-
-def _description(value: object) -> str:
-    """Names the type only, because the error is logged and logs hold no content."""
-    return "an empty one" if isinstance(value, str) else type(value).__name__
-
-
 def _check_count(name: str, value: object, minimum: int) -> None:
     """Checks a number that may be None. Raises `InvalidInput`."""
     if value is not None:
         check_whole_number(name, value, minimum, COUNT.maximum)
-
-
-# The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The
-# client has no catalog of models; the names of three families tell.
-
-
-_FAMILIES = ModelNames({"claude": "anthropic", "gemini": "gemini", "gemma": "gemini"})
-"""The families of the catalog whose providers don't take OpenAI's messages; a test compares all names of the catalog."""
-
-
-def model_provider(model: object, like: object = None) -> str:
-    """Returns openai, anthropic or gemini; openai for a model of none of the families, and for what is no name. `like` is the
-    model that `model` is treated like, where it isn't None."""
-    named = model if like is None else like
-    return (_FAMILIES.find(named) if isinstance(named, str) else None) or "openai"

@@ -14,12 +14,13 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
-from germane.grpc.answer import Answer
-from germane.grpc.client.assembly import AssembleCall, ClientScope
+from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.channel import ServerAddress, grpc
-from germane.grpc.client.connection import ScopedClient
-from germane.grpc.client.fallback import Fallback
-from germane.grpc.client.rpcs import ClientRpc
+from germane.grpc.client.connection import GrpcClient
+from germane.grpc.client.rpcs import ClientRpc, statuses_as_fallbacks
+from germane.remote.answer import Answer
+from germane.remote.fallback import Fallback
+from germane.remote.operation_call import ClientScope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +29,7 @@ _ABANDONED: set[asyncio.Task[Any]] = set()
 """Cancelled calls that haven't ended yet: asyncio itself holds tasks by weak references only."""
 
 
-class ClientCalls(ScopedClient[grpc.aio.Channel]):
+class ClientCalls(GrpcClient[grpc.aio.Channel]):
     """The part of the client that connects and waits."""
 
     @property
@@ -68,7 +69,7 @@ class ClientCalls(ScopedClient[grpc.aio.Channel]):
             call.copy_messages()
             loop = asyncio.get_running_loop()
             started = loop.time()
-            with self._policy.attempt(loop.time):
+            with self._policy.attempt(loop.time), statuses_as_fallbacks():
                 request = call.build()
                 stub = self._connection.stub(loop)
                 remaining = self._policy.remaining(started, loop.time())

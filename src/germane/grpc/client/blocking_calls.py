@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
-from germane.grpc.answer import Answer
-from germane.grpc.client.assembly import AssembleCall, ClientScope
+from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.channel import ServerAddress, grpc
-from germane.grpc.client.connection import ScopedClient
-from germane.grpc.client.fallback import Fallback
-from germane.grpc.client.rpcs import ClientRpc
+from germane.grpc.client.connection import GrpcClient
+from germane.grpc.client.rpcs import ClientRpc, statuses_as_fallbacks
+from germane.remote.answer import Answer
+from germane.remote.fallback import Fallback
+from germane.remote.operation_call import ClientScope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,7 +30,7 @@ _TIMER_LATENESS = 0.003
 """Seconds by which gRPC's deadline timer goes off late: 2.8 ms in the median, measured over loopback."""
 
 
-class ClientCalls(ScopedClient[grpc.Channel]):
+class ClientCalls(GrpcClient[grpc.Channel]):
     """The part of the client that connects and waits."""
 
     @property
@@ -68,7 +69,7 @@ class ClientCalls(ScopedClient[grpc.Channel]):
         try:
             call.copy_messages()
             started = time.monotonic()
-            with self._policy.attempt(time.monotonic):
+            with self._policy.attempt(time.monotonic), statuses_as_fallbacks():
                 request = call.build()
                 stub = self._connection.stub()
                 remaining = self._policy.remaining(started, time.monotonic(), _TIMER_LATENESS)

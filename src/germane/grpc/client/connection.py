@@ -1,29 +1,28 @@
 """Connection: a client's constructor, its default scope, and the one gRPC channel that its first call opens.
 
-`ScopedClient` is what the asyncio and the blocking client share. `ClientConnection` guards against forks and other event
+`GrpcClient` is what the asyncio and the blocking client share. `ClientConnection` guards against forks and other event
 loops.
 """
 
 from __future__ import annotations
 
 import asyncio
-import copy
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Lock
-from types import EllipsisType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
-from germane.grpc.client.assembly import ClientScope
+from germane.grpc.client import rpcs
 from germane.grpc.client.channel import Pem, ServerAddress
-from germane.grpc.client.fallback import Fallback, FallbackPolicy
+from germane.grpc.client.rpcs import ClientRpc
 from germane.grpc.messages import context_pb2
+from germane.remote.fallback import Fallback, FallbackPolicy
+from germane.remote.operation_call import ClientScope, OperationCall, ScopedClient
 
 C = TypeVar("C")
 
 
-class ScopedClient(Generic[C]):
+class GrpcClient(ScopedClient, Generic[C]):
     """`C` is the type of gRPC channel that `_dial` opens."""
 
     def __init__(
@@ -70,23 +69,12 @@ class ScopedClient(Generic[C]):
         """Returns a new channel. Each client has its own way."""
         raise NotImplementedError
 
-    def within(
-        self,
-        *,
-        org: str | None = None,
-        agent: str | None = None,
-        user: str | EllipsisType | None = ...,
-        zone: str | None = None,
-    ) -> Self:
-        """Returns a client for another scope that shares this one's connection, limits and breaker. Costs next to nothing.
+    def call(self, one: OperationCall) -> Any:
+        return self.run(rpcs.operation(self.scope, one))
 
-        An argument that is left out keeps this client's value; `user=None` returns a client without a user, as
-        `germane.agent(name)` returns the agent without one. Raises `InvalidInput`.
-        """
-        other = copy.copy(self)
-        kept = self.scope.user if user is ... else user
-        other.scope = replace(self.scope.within(org=org, agent=agent, zone=zone), user=kept)
-        return other
+    def run(self, rpc: ClientRpc[Any]) -> Any:
+        """Runs an RPC. Each client has its own way."""
+        raise NotImplementedError
 
 
 class ClientConnection(Generic[C]):

@@ -16,6 +16,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.grpc.messages import context_pb2
+from germane.remote.fallback import Fallback
 from germane.types.nested_data import dump
 
 MAX_MESSAGES = 380
@@ -31,8 +32,11 @@ _NODE_BYTES = 32
 """Estimated size of a value inside a message, besides its text."""
 
 
-class Oversized(Exception):
+class Oversized(Fallback):
     """The messages hold more than `MAX_BYTES`."""
+
+    def __init__(self) -> None:
+        super().__init__("client_error:oversized")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +198,12 @@ _ADDED_ROLES = ("system", "user")
 _ROLE_SYNONYMS = {"model": "assistant", "developer": "system"}
 
 
-class Altered(Exception):
+class Altered(Fallback):
     """The response doesn't hold all of the caller's messages, in order and unaltered."""
+
+    def __init__(self) -> None:
+        hint = "messages in another shape than that of the model's own provider need its name (provider='openai-responses')"
+        super().__init__("client_error:altered", hint)
 
 
 def verify_reply(

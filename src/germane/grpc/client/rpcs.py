@@ -5,7 +5,8 @@ No model call waits for these, so they raise: `germane_error` turns a gRPC statu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -20,11 +21,13 @@ from germane.errors import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from germane.grpc.answer import Answer
-from germane.grpc.client.assembly import AssembleCall, ClientScope
+from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized
-from germane.grpc.messages import context_pb2, memory_pb2
+from germane.grpc.messages import context_pb2, memory_pb2, operation_pb2
+from germane.remote.answer import Answer
+from germane.remote.fallback import CALLER_ERRORS, Fallback
+from germane.remote.operation_call import ClientScope, OperationCall
 
 T = TypeVar("T")
 
@@ -44,6 +47,17 @@ class ClientRpc(Generic[T]):
     def start(self, channel: Any, **options: Any) -> Any:
         """Starts the RPC on `channel` and returns gRPC's call object. `options` are gRPC's, such as `timeout` in seconds."""
         return getattr(self.stub(channel), self.method)(self.request, **options)
+
+
+def operation(scope: ClientScope, call: OperationCall) -> ClientRpc[Any]:
+    """Calls an operation, whose result comes in parts."""
+    made, method = (operation_pb2.ReadRequest, "Read") if call.right == "read" else (operation_pb2.WriteRequest, "Write")
+    request = made(scope=scope_to_wire(scope), operation=call.name, arguments=call.arguments)
+
+    def read(parts: Sequence[Any]) -> Any:
+        return call.read(b"".join(part.result for part in parts))
+
+    return ClientRpc(operation_pb2.OperationServiceStub, method, request, read, streams=True)
 
 
 def assemble(scope: ClientScope, messages: Sequence[Any], *, deadline: float | None = None, **asked: Any) -> ClientRpc[Answer]:
@@ -97,6 +111,18 @@ def _wrong(error: grpc.RpcError, scope: ClientScope) -> GermaneError:
         case grpc.StatusCode.UNIMPLEMENTED:
             return InvalidInput("target: what answers there is another service than germane's", advice="correct the address")
     return germane_error(error)
+
+
+@contextmanager
+def statuses_as_fallbacks() -> Iterator[None]:
+    """Raises `Fallback` in the place of a gRPC status."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        code = error.code() if callable(getattr(error, "code", None)) else None
+        name = getattr(code, "name", "UNKNOWN")
+        hint = f"{str(error.details())[:200]!r}" if name in CALLER_ERRORS else ""
+        raise Fallback(f"grpc_error:{name}", hint) from error
 
 
 def germane_error(error: grpc.RpcError) -> GermaneError:

@@ -1,4 +1,4 @@
-"""Fallback: turns any failure of `assemble` into the caller's own messages; owns time limits and breaker."""
+"""Fallback: turns any failure of a client's `assemble` into the caller's own messages; owns time limits and breaker."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ from threading import Lock
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.grpc.answer import Answer, ClientMetadata
-from germane.grpc.client.channel import grpc
-from germane.grpc.client.conversation import Altered, Oversized
+from germane.remote.answer import Answer, ClientMetadata
 from germane.types.checks import check_answer_time, check_number
+from germane.types.message import system_text
+from germane.types.model_names import ModelNames
 
 _LOG = logging.getLogger("germane.client")
 _MAX_LOGGED_REASONS = 64
-_CALLER_ERRORS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
+CALLER_ERRORS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
+"""Refusals of the service that the caller can end."""
 
 
 class Fallback(Exception):
-    """There is no answer from the service; the text becomes the answer's `fallback_reason`."""
+    """There is no answer from the service. The text becomes the answer's `fallback_reason`: `client_error:<what>` for a failure
+    inside the client, such as `grpc_error:<CODE>` for one of the service or on the way to it. `hint` says what the caller can
+    do."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.hint = hint
 
 
 class FallbackPolicy:
@@ -57,13 +64,14 @@ class FallbackPolicy:
             raise Fallback("client_breaker_open")
         try:
             yield
-        except (grpc.RpcError, Fallback) as error:
-            if (reason := _reason(error)) == "grpc_error:DEADLINE_EXCEEDED":
-                cooldown.hung(now())
-            elif reason.startswith("grpc_error:"):
-                cooldown.answered()
-            else:
+        except Fallback as error:
+            where, _, what = str(error).partition(":")
+            if where == "client_error":
                 cooldown.release()
+            elif what == "DEADLINE_EXCEEDED":
+                cooldown.hung(now())
+            else:
+                cooldown.answered()
             raise
         except BaseException:
             cooldown.release()
@@ -72,11 +80,12 @@ class FallbackPolicy:
 
     def fallback(self, messages: Any, error: Exception, request_id: object, system: Any = None) -> Answer:
         """Returns the caller's messages and system prompt with the reason of the failure. Logs each reason once."""
-        reason = _reason(error)
+        reason = str(error) if isinstance(error, Fallback) else f"client_error:{type(error).__name__}"
         if reason not in self._logged and len(self._logged) < _MAX_LOGGED_REASONS:
             self._logged.add(reason)
             with suppress(Exception):  # a log handler of the application may raise
-                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _hint(error))
+                hint = f": {said}" if (said := _hint(error)) else ""
+                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, hint)
         id = request_id if isinstance(request_id, str) else ""
         metadata = ClientMetadata(fallback_reason=reason, degradation_level=3, request_id=id)
         return Answer(messages=messages, system=system, metadata=metadata)
@@ -88,29 +97,18 @@ def shallow_copy(messages: Any) -> Any:
     return list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str | bytes) else messages
 
 
-def _reason(error: BaseException) -> str:
-    match error:
-        case Fallback():
-            return str(error)
-        case grpc.RpcError():
-            code = error.code() if callable(getattr(error, "code", None)) else None
-            return f"grpc_error:{getattr(code, 'name', 'UNKNOWN')}"
-        case Altered():
-            return "client_error:altered"
-        case Oversized():
-            return "client_error:oversized"
-    return f"client_error:{type(error).__name__}"
+def own_messages(messages: Any, system: Any, provider: str) -> tuple[Any, Any]:
+    """Returns the caller's messages, as a new list of the same objects, and the system prompt beside them. For OpenAI, which
+    has no other place for a system prompt, it becomes the first message."""
+    messages = shallow_copy(messages)
+    if isinstance(messages, list) and provider == "openai" and (said := system_text(system)).strip():
+        return [{"role": "system", "content": said}, *messages], None
+    return messages, system
 
 
 def _hint(error: Exception) -> str:
     """What the caller can do, where the error may be the caller's. Such texts hold no content of messages."""
-    if isinstance(error, InvalidInput):
-        return f": {error}"
-    if isinstance(error, grpc.RpcError) and _reason(error).endswith(_CALLER_ERRORS):
-        return f": {str(error.details())[:200]!r}"
-    if isinstance(error, Altered):
-        return ": messages in another shape than that of the model's own provider need its name (provider='openai-responses')"
-    return ""
+    return str(error) if isinstance(error, InvalidInput) else error.hint if isinstance(error, Fallback) else ""
 
 
 # The circuit breaker. Without it every call would wait until its limit while the server hangs. It counts only calls
@@ -161,3 +159,18 @@ class Cooldown:
         """Reports a call that says nothing about the server: the caller cancelled it, or it was never sent."""
         with self._lock:
             self._probing = False
+
+
+# The shape of messages for a caller that names no provider: that of the model's own provider, as in the library. The
+# client has no catalog of models; the names of three families tell.
+
+
+_FAMILIES = ModelNames({"claude": "anthropic", "gemini": "gemini", "gemma": "gemini"})
+"""The families of the catalog whose providers don't take OpenAI's messages; a test compares all names of the catalog."""
+
+
+def model_provider(model: object, like: object = None) -> str:
+    """Returns openai, anthropic or gemini; openai for a model of none of the families, and for what is no name. `like` is the
+    model that `model` is treated like, where it isn't None."""
+    named = model if like is None else like
+    return (_FAMILIES.find(named) if isinstance(named, str) else None) or "openai"
