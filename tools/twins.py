@@ -36,6 +36,8 @@ TWINS = (
     ("germane.kinds.keys.handle", "Keyring", "BlockingTwin"),
 )
 """The classes with a twin in `germane.sync`: their module, their name (also the twin's), the base of the twin."""
+NO_TWIN = frozenset({"connect"})
+"""Public methods that have no twin: what they return has none."""
 BASES = "germane.api.blocking"
 MADE = '# Made by tools/twins.py from the asynchronous classes. To change it, change those and run "make twins".\n'
 SYNC = '''"""Sync: the blocking twin of `germane`. It only forwards its calls to the asynchronous implementation.
@@ -151,7 +153,7 @@ def sync() -> str:
             imports.annotated[module].add(f"{name} as Awaited{name}")
             head += f"\n\n    _awaited: Awaited{name}"
         own = {method.name for method in Source(BASES).methods(base)}
-        made = [method for method in sources[module].methods(name) if method.name not in own]
+        made = [method for method in sources[module].methods(name) if method.name not in own | NO_TWIN]
         methods = ["\n".join(_method(sources[module], name, method, imports)) for method in made]
         classes.append("\n\n".join([head, *methods]) + "\n")
     exported = "".join(f'    "{name}",\n' for name in sorted(name for _, name, _ in TWINS))

@@ -100,7 +100,9 @@ def made() -> str:
     # What others name comes first.
     order = sorted(operations_of, key=lambda attribute: (attribute in _PARENTS.values(), attribute == ""))
     body = "\n\n\n".join(_class(attribute, operations_of[attribute], source) for attribute in order)
-    return formatted(_HEAD + "\n".join(source.lines()) + "\n\n\n" + body + "\n")
+    of_org = "".join(f'"{one.name}",' for one in operations().values() if one.declared.of_org).rstrip(",")
+    constant = f'OF_ORG = frozenset({{{of_org}}})\n"""The operations on a whole org, whose path over HTTP names no agent."""'
+    return formatted("\n\n\n".join((_HEAD + "\n".join(source.lines()), constant, body)) + "\n")
 
 
 def class_name(attribute: str) -> str:

@@ -43,8 +43,11 @@ from germane.types.limits import PAGE
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from germane.api.verbs.transfer import Exported, Line, Restored
     from germane.api.workers.extraction import ExtractionWorker
+    from germane.remote.http import RemoteGermane
 
 
 _SETTLING_SECONDS = 5.0
@@ -184,6 +187,44 @@ class Germane:
             await asyncio.to_thread(parts.background.close)
             if parts.embedder is not self._embedder:
                 await parts.embedder.close()
+
+    @staticmethod
+    def connect(
+        url: str,
+        *,
+        key: str | None = None,
+        org: str = "default",
+        limit: float = 0.045,
+        patience: float = 10.0,
+        breaker: int = 5,
+        cooldown: float = 1.0,
+        plaintext: bool = False,
+        tls: SSLContext | None = None,
+    ) -> RemoteGermane:
+        """A germane in another process, which `germane serve` serves over HTTP at `url`: its agents have the operations of
+        `Agent`, with the same names, arguments and values.
+
+        `key` is an API key of that service. Over plain HTTP it is sent to this machine only, unless `plaintext` allows other
+        hosts too, for networks that are trusted or encrypt by themselves. `tls` are other certificates and settings than the
+        system's. `org` is the org of agents that name none. `limit` bounds a call of `assemble` in seconds, which then returns
+        the caller's own messages; `patience` bounds any other call. After `breaker` calls of `assemble` in a row that hung,
+        none is made for `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no redirect is followed.
+
+        Opened with `async with Germane.connect(…) as germane:`. Connects at the first call. Raises `InvalidInput`, and
+        `MissingExtra` without aiohttp."""
+        from germane.remote.http import RemoteGermane as Remote
+
+        return Remote(
+            url,
+            key=key,
+            org=org,
+            limit=limit,
+            patience=patience,
+            breaker=breaker,
+            cooldown=cooldown,
+            plaintext=plaintext,
+            tls=tls,
+        )
 
     def agent(
         self,

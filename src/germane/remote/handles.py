@@ -76,6 +76,9 @@ from germane.types.message import Message, ToolCall
 from germane.types.query import Filters
 from germane.types.reports import ExtractionRun, Why
 
+OF_ORG = frozenset({"agents"})
+"""The operations on a whole org, whose path over HTTP names no agent."""
+
 
 class ClientBlocks(ClientHandle):
     """The methods of `agent.blocks`."""

@@ -133,6 +133,13 @@ def _argument(name: str, value: Any) -> Any:
         raise InvalidInput("is nested too deep, or contains itself", path=name) from None
 
 
+def checked_key(key: object) -> str | None:
+    """Returns an API key, or None. Raises `InvalidInput` for what can't be one; the error doesn't show it."""
+    if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
+        raise InvalidInput("must be the API key as `germane keys create` shows it", path="key")
+    return key
+
+
 def checked_text(name: str, value: object, *, optional: bool = False) -> str:
     """Returns `value`, or "" for None where it is `optional`. Raises `InvalidInput` for any other type, and for blank text that
     isn't optional."""

@@ -12,6 +12,10 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 Right = Literal["read", "write"]
 """`read` allows to assemble, search, look through and export; `write` allows to store, change, consolidate and forget."""
 
+ROOT = "/v1"
+"""What the paths of the operations begin with over HTTP."""
+AGENTS = f"{ROOT}/agents"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -35,6 +39,12 @@ class Declared:
     takes: Mapping[str, Any] = field(default_factory=dict)
     rpc: str = ""
     gives: type[Data] | None = None
+
+
+def operation_path(name: str, agent: str, *, of_org: bool = False) -> str:
+    """Returns the path of an operation over HTTP. `agent` is percent-encoded; an operation of the whole org has none."""
+    place = name.replace(".", "/")
+    return f"{ROOT}/{place}" if of_org else f"{AGENTS}/{agent}/{place}"
 
 
 def operation(

@@ -14,6 +14,7 @@ import grpc as grpc
 import grpc.aio
 
 from germane.errors import InvalidInput
+from germane.remote.operation_call import checked_key
 from germane.settings.values import Address
 
 Pem = bytes | str | Path
@@ -74,8 +75,7 @@ class ServerAddress:
             raise InvalidInput(
                 "target {} is a web address, and gRPC takes host and port", target, address, advice=f"give {{}}{tls_too}"
             )
-        if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
-            raise InvalidInput("must be the API key as `germane keys create` shows it", path="key")
+        checked_key(key)
         if (certificate is None) != (certificate_key is None):
             raise InvalidInput("certificate and certificate_key go together", advice="give both, or neither")
         secure = tls or roots is not None or certificate is not None or server_name is not None

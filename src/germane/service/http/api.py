@@ -31,11 +31,12 @@ from germane.service.http.answers import HttpAnswer, HttpStream, answer_of, refu
 from germane.service.http.openapi import page
 from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
-from germane.service.http.routes import ROOT, Route, arguments_of, query_of, route, scope_of
+from germane.service.http.routes import Route, arguments_of, query_of, route, scope_of
 from germane.settings.serving import ServiceSettings
 from germane.types.checks import check_answer_time
 from germane.types.codec import encode
 from germane.types.json_text import read_object, write_json
+from germane.types.operation import ROOT
 from germane.types.plan import uuid7
 from germane.types.scope import Scope
 

@@ -17,10 +17,11 @@ from typing import Any
 from germane.api.operations import Operation, listed_hint, operations
 from germane.service.http.answers import EVENTS, LINES
 from germane.service.http.examples import AGENT, USER, example_of
-from germane.service.http.routes import ROOT, methods_of, path_of
+from germane.service.http.routes import methods_of, path_of
 from germane.types.codec import encode
 from germane.types.json_schema import Schema, Schemas
 from germane.types.json_text import write_json
+from germane.types.operation import ROOT
 
 _SCHEMAS = "#/components/schemas/"
 _JSON = "application/json"

@@ -97,7 +97,8 @@ def problem(error: BaseException, names: Collection[object] = (), *, conditional
     """Returns the problem of an error. `names` are names in the request, which the text may show; `conditional` says that the
     request had a precondition (`If-Match`)."""
     if isinstance(error, HttpRefused):
-        kind = error.status.phrase.lower().replace(" ", "-")
+        unknown = error.status == HTTPStatus.NOT_FOUND  # of a path: the kind "not-found" is of a thing in the scope
+        kind = "unimplemented" if unknown else error.status.phrase.lower().replace(" ", "-")
         return Problem(
             status=error.status,
             kind=kind,

@@ -25,9 +25,8 @@ from germane.errors import InvalidInput
 from germane.service.http.problems import HttpRefused
 from germane.types.checks import check_text
 from germane.types.limits import NAME
+from germane.types.operation import AGENTS, operation_path
 
-ROOT = "/v1"
-AGENTS = f"{ROOT}/agents"
 SCOPE = ("user", "zone", "org")
 """Names in the query that say whose data a request is about."""
 _MAX_QUERY_FIELDS = 64
@@ -45,8 +44,7 @@ class Route:
 
 def path_of(operation: Operation) -> str:
     """Returns the operation's path, with `{agent}` in the place of the agent's name."""
-    name = operation.name.replace(".", "/")
-    return f"{ROOT}/{name}" if operation.declared.of_org else f"{AGENTS}/{{agent}}/{name}"
+    return operation_path(operation.name, "{agent}", of_org=operation.declared.of_org)
 
 
 @cache
