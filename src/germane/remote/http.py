@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from germane.errors import InvalidInput, StoreUnavailable
+from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.remote.answer import Answer, ClientMetadata
 from germane.remote.fallback import Fallback, FallbackPolicy, model_provider, own_messages
 from germane.remote.handles import OF_ORG, ClientVerbs
@@ -32,6 +32,7 @@ from germane.types.budget import Effort
 from germane.types.checks import check_answer_time, check_type
 from germane.types.codec import decode
 from germane.types.inventory import AgentPage
+from germane.types.message import system_text
 from germane.types.nested_data import dump
 from germane.types.operation import operation_path
 from germane.types.query import Filters
@@ -39,6 +40,8 @@ from germane.types.query import Filters
 _ON_THE_WAY = 0.004
 """Seconds of an assembly that the service isn't given, at most a tenth of them: the answer travels, and is read."""
 _LEAST = 0.001
+_UNASSEMBLED = 3
+"""The degradation level of messages without any context."""
 _LOOKED_AHEAD = 3
 """How many of the caller's messages are compared with one of an answer."""
 
@@ -140,11 +143,15 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         query = {**self._query, "deadline": f"{deadline:.6f}"}
         path = operation_path("assemble", quote(self.scope.agent, safe=""))
         reply = await self._connection.post(path, query, body, remaining)
-        found = decode(_Assembled, json.loads(reply.body), "assemble", lenient=True)
+        try:
+            found = decode(_Assembled, json.loads(reply.body), "assemble", lenient=True)
+        except (ValueError, RecursionError):  # an `InvalidInput` would say that the caller's arguments are wrong
+            raise Fallback("http_error:UNREADABLE") from None
         messages, system = _own_objects(given["messages"], found.messages), found.system
-        if system is not None:
-            provider = given.get("provider") or model_provider(given["model"], given.get("like"))
-            messages, system = own_messages(messages, system, provider)
+        if (given.get("provider") or model_provider(given["model"], given.get("like"))) == "openai":
+            # a service that had no time to assemble gives both back as they came
+            own = given.get("system") if found.metadata.degradation_level == _UNASSEMBLED else None
+            messages, system = own_messages(messages, None if _among(own, messages) else own, "openai")
         metadata = replace(found.metadata, request_id=reply.headers.get("x-request-id", ""))
         return Answer(messages=messages, system=system, metadata=metadata)
 
@@ -155,7 +162,11 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         with self._connection.raising():
             async with aclosing(self._connection.lines(path, self._query, self._policy.patience)) as lines:
                 async for line in lines:
-                    yield json.loads(line)
+                    try:
+                        read = json.loads(line)
+                    except (ValueError, RecursionError):
+                        raise GermaneError("a line of the export can't be read") from None
+                    yield read
 
     @property
     def _query(self) -> dict[str, str]:
@@ -249,6 +260,11 @@ def _own_objects(sent: Sequence[Any], found: Sequence[dict[str, Any]]) -> list[A
         messages.append(message if same is None else sent[same])
         position = position if same is None else same + 1
     return messages
+
+
+def _among(system: Any, messages: Sequence[Any]) -> bool:
+    """Whether one of the messages is the caller's own system prompt."""
+    return any(isinstance(one, Mapping) and one.get("content") == system_text(system) for one in messages)
 
 
 def _plain(message: Any) -> Any:

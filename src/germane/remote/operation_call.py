@@ -88,7 +88,7 @@ class OperationCall:
         """Returns the result that the JSON of an answer holds. Raises `GermaneError`."""
         try:
             return decode(self.result, json.loads(answer), self.name, lenient=True)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise GermaneError(f"the answer of {self.name} can't be read ({type(error).__name__})") from None
 
 
