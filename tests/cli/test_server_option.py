@@ -12,7 +12,7 @@ import pytest
 
 from germane.cli import main
 from germane.cli.app import COMMANDS, OF_THE_FILE
-from germane.cli.served import server_address
+from germane.cli.served_grpc import server_address
 from germane.errors import InvalidInput
 from germane.sync import Germane
 from support.loopback import unused_port
@@ -92,8 +92,14 @@ class Told:
 Command = Callable[..., Told]
 
 
+@pytest.fixture(scope="module", params=["grpc", "http"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """What the server speaks."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def place(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """A store with some of everything, and a server over it: `db`, `server`, and the `handle` of what left a conversation."""
     folder = tmp_path_factory.mktemp("served")
     db, (talk, long, doc) = folder / "germane.db", (folder / name for name in ("talk.json", "long.json", "doc.md"))
@@ -116,7 +122,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         agent.tasks.push("Ship it", session="default")
         agent.documents.ingest(doc)
         handle = agent.conversations.compact(LONG, session="c1", model="gpt-4o", max_tokens=1500, deadline=None).cited[0]
-    with served_file(db) as server:
+    with served_file(db, http=kind == "http") as server:
         yield {"db": str(db), "server": server, "handle": handle, "folder": str(folder)}
 
 
@@ -152,13 +158,17 @@ def test_what_is_refused_is_refused_with_the_same_exit_code(words: tuple[str, ..
     assert "fault of germane" not in there.err
 
 
-def test_an_assembly_over_a_server_has_the_messages_and_the_reasons(command: Command, place: dict[str, str]) -> None:
+def test_an_assembly_over_a_server_has_the_messages_and_the_reasons(command: Command, kind: str) -> None:
     """The messages and the figures are in the answer; the trace is text, and one thing's reason can be asked for."""
     here, there = (json.loads(command("assemble", "--query", "Which city?", "--json", of=of).out) for of in ("db", "server"))
     assert there["messages"] == here["messages"]
     assert there["metadata"]["memory_ids"] == here["metadata"]["memory_ids"] == [item["id"] for item in here["items"]]
     assert "items" not in there
-    assert "in   #" in command("explain", "--query", "Which city?", of="server").out
+    explained = command("explain", "--query", "Which city?", of="server")
+    if kind == "grpc":
+        assert "in   #" in explained.out
+    else:
+        assert (explained.code, "give grpc://HOST:PORT" in explained.err) == (2, True)
     why = [command("explain", "--query", "Which city?", "--why", here["items"][0]["id"], of=of).out for of in ("db", "server")]
     assert why[0] == why[1]
     refused = command("explain", "--query", "Which city?", "--all", of="server")
@@ -228,13 +238,14 @@ def test_the_start_page_names_the_server(command: Command, place: dict[str, str]
     assert f"The store is {place['server']}: germane stats tells" in command(of="server").out
 
 
-def test_a_key_opens_what_it_allows(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("http", [False, True], ids=["grpc", "http"])
+def test_a_key_opens_what_it_allows(http: bool, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the environment or a file. Without one, with a wrong one, or without the right: exit code 3, and what to do."""
     db = tmp_path / "germane.db"
     tokens = {right: run("keys", "create", "--rights", right).strip() for right in ("read", "write")}
     Path("key").write_text(tokens["write"] + "\n")
     Path("empty").write_text("\n")
-    with served_file(db, keys=True) as server:
+    with served_file(db, keys=True, http=http) as server:
         monkeypatch.setenv("GERMANE_SERVER", server)
         assert "needs an API key (set GERMANE_API_KEY or give --key-file" in run("list", expect=3)
         assert "recorded 3" in run("record", "-", "--key-file", "key", stdin=json.dumps(TALK))
@@ -251,8 +262,9 @@ def test_a_key_opens_what_it_allows(run: Run, tmp_path: Path, monkeypatch: pytes
         assert "keep the store" not in run("doctor", "--db", str(db))  # an option goes before the variable
 
 
-def test_nobody_there_is_an_unusable_store(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = f"127.0.0.1:{unused_port()}"
+@pytest.mark.parametrize("scheme", ["", "http://"])
+def test_nobody_there_is_an_unusable_store(scheme: str, run: Run) -> None:
+    server = f"{scheme}127.0.0.1:{unused_port()}"
     for words in (("list",), ("assemble", "--query", "tea"), ("remember", "tea")):
         said = run(*words, "--server", server, expect=3)
         assert f"no answer from the server at {server} (correct --server" in said
@@ -263,7 +275,6 @@ def test_nobody_there_is_an_unusable_store(run: Run, monkeypatch: pytest.MonkeyP
     [
         (("--server", "h:1", "--db", "x.db"), "give one of the two"),
         (("--server", "h:1", "--embedder", "static"), "--embedder belongs to the process"),
-        (("--server", "https://h:1"), "isn't served over https yet: give grpcs://"),
         (("--server", "ftp://h:1"), "must be HOST:PORT"),
         (("--key-file", "key"), "name it with --server"),
     ],
@@ -285,6 +296,10 @@ def test_a_key_isnt_sent_in_the_clear(run: Run, monkeypatch: pytest.MonkeyPatch)
     said = run("list", "--server", "germane.example:7411", expect=2)
     assert "give grpcs://germane.example:7411" in said
     assert "gk_secret" not in said
+    said = run("list", "--server", "http://germane.example:7412", expect=2)
+    assert said.startswith("germane: --server 'http://germane.example:7412' isn't this machine")
+    assert ("give https://" in said, "plaintext" in said, "gk_secret" in said) == (True, False, False)
+    assert "--server must be a web address" in run("list", "--server", "https://", expect=2)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +314,7 @@ def test_an_address_says_whether_it_uses_tls(given: str, found: tuple[str, bool]
     assert server_address(given) == found
 
 
-@pytest.mark.parametrize("given", ["", "grpc://", "grpcs://h:1/path", "http://h:1"])
+@pytest.mark.parametrize("given", ["", "grpc://", "grpcs://h:1/path", "ftp://h:1"])
 def test_another_address_is_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="--server"):
         server_address(given)
@@ -310,6 +325,8 @@ def test_a_local_command_loads_no_client(tmp_path: Path) -> None:
     import subprocess
     import sys
 
-    program = "import sys; from germane.cli import main; main(['directive', 'Be kind.']); print('grpc' in sys.modules)"
+    program = (
+        "import sys; from germane.cli import main; main(['directive', 'Be kind.']); print({'grpc', 'aiohttp'} & {*sys.modules})"
+    )
     ran: Any = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ran.stdout.split()[-1] == "False"
+    assert ran.stdout.splitlines()[-1] == "set()"

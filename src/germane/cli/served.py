@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from germane.api.builder.builder import Builder
-from germane.cli.served_values import LONGEST, ServedContext, about_of, build_over, context_of
-from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.grpc.client import Client, rpcs
-from germane.grpc.client.channel import grpc, local
-from germane.grpc.client.rpcs import ClientRpc
+from germane.cli.served_values import KEY_VARIABLE, LONGEST, CommandClient, ServedContext, about_of, build_over
+from germane.errors import InvalidInput
 from germane.kinds.documents.handle import FolderIngested, FoundFile, files_in, ingest_each, read_file, source_for, source_of
 from germane.kinds.events.reads import MessagePage
 from germane.kinds.memories.value import Memory
@@ -33,14 +30,9 @@ if TYPE_CHECKING:
     from germane.types.inventory import AgentPage
     from germane.types.reports import ExtractionRun, Why
 
-T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Called by the library with what is done and what there is; a server doesn't tell."""
 
-KEY_VARIABLE = "GERMANE_API_KEY"
-_PATIENCE = 60.0
-"""Seconds that a command waits for one answer."""
-_TLS, _PLAIN = ("grpcs",), ("grpc", "")
 _HANDLES = ("blocks", "conversations", "events", "graph", "memories", "tasks")
 _VERBS = (
     "audit",
@@ -65,26 +57,19 @@ _VERBS = (
 @asynccontextmanager
 async def open_server(address: str, key_file: Path | None, **scope: Any) -> AsyncIterator[tuple[ServedStore, ServedAgent]]:
     """Yields the store and the agent of a server. `scope` are org, agent, user and zone. Connects at the first call. Raises
-    `InvalidInput` for an address or a key file that can't be used."""
-    target, tls = server_address(address)
-    key = _key(key_file)
-    if key is not None and not tls and not local(target):
-        raise InvalidInput(f"the key could be read on its way to {target}, which isn't this machine: give grpcs://{target}")
-    async with _CommandClient(target, key=key, tls=tls, patience=_PATIENCE, limit=_PATIENCE, **scope) as client:
-        yield ServedStore(client), ServedAgent(client)
+    `InvalidInput` for an address or a key file that can't be used, `MissingExtra` without the packages that it takes."""
+    given, key = address.strip(), _key(key_file)
+    client: AbstractAsyncContextManager[CommandClient]
+    if given.partition("://")[0].lower() in ("http", "https"):
+        from germane.cli.served_http import http_client
 
+        client = http_client(given, key, scope)
+    else:
+        from germane.cli.served_grpc import grpc_client
 
-def server_address(given: str) -> tuple[str, bool]:
-    """Returns host and port, and whether TLS is used, of `HOST:PORT`, `grpc://HOST:PORT` or `grpcs://HOST:PORT`. Raises
-    `InvalidInput`."""
-    before, scheme, after = given.strip().partition("://")
-    kind, target = (before.lower(), after.rstrip("/")) if scheme else ("", before)
-    if kind in ("http", "https"):
-        secure = "s" if kind == "https" else ""
-        raise InvalidInput(f"--server: germane isn't served over {kind} yet: give grpc{secure}://HOST:PORT")
-    if kind not in (*_TLS, *_PLAIN) or not target or "/" in target:
-        raise InvalidInput(f"--server must be HOST:PORT, or grpcs://HOST:PORT for TLS, not {given[:200]!r}")
-    return target, kind in _TLS
+        client = grpc_client(given, key, scope)
+    async with client as opened:
+        yield ServedStore(opened), ServedAgent(opened)
 
 
 def _key(file: Path | None) -> str | None:
@@ -100,37 +85,10 @@ def _key(file: Path | None) -> str | None:
     return key
 
 
-class _CommandClient(Client):
-    """The client, whose errors say what the user of a command can do."""
-
-    async def run(self, rpc: ClientRpc[T]) -> T:
-        return await super().run(replace(rpc, error=lambda error: self._told(error, rpc.error(error))))
-
-    def _told(self, error: grpc.RpcError, usual: GermaneError) -> GermaneError:
-        target, details = self._connection.address.target, error.details() or error.code().name
-        match error.code():
-            case grpc.StatusCode.UNAUTHENTICATED:
-                given = "doesn't take the API key" if self._connection.address.key else "needs an API key"
-                advice = f"set {KEY_VARIABLE} or give --key-file; germane keys create makes one where the store is"
-                return StoreUnavailable(f"the server at {target} {given} ({advice})")
-            case grpc.StatusCode.PERMISSION_DENIED if type(usual) is GermaneError:
-                whose = f"org {self.scope.org} and agent {self.scope.agent}"
-                advice = "germane keys list, where the store is, shows what each key allows"
-                return StoreUnavailable(f"the API key doesn't allow this for {whose} ({advice})")
-            case grpc.StatusCode.UNIMPLEMENTED:
-                return StoreUnavailable(f"what answers at {target} can't do this: it is another service, or another germane")
-            case grpc.StatusCode.UNAVAILABLE:
-                advice = "correct --server, begin germane serve there, or give grpcs:// where it uses TLS"
-                return StoreUnavailable(f"no answer from the server at {target} ({advice}): {details}")
-            case grpc.StatusCode.DEADLINE_EXCEEDED:
-                return StoreUnavailable(f"the server at {target} didn't answer in time (try again)")
-        return usual
-
-
 class ServedStore:
     """What commands use of a `Germane` besides its agent."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: CommandClient) -> None:
         self._client = client
 
     def agent(self, agent: str, *, org: str, user: str | None = None, zone: str = "UTC") -> ServedAgent:
@@ -144,7 +102,7 @@ class ServedStore:
 class ServedAgent:
     """An agent of the server. The attributes in `_HANDLES` and `_VERBS` are the client's."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: CommandClient) -> None:
         self._client = client
         self._asked: Mapping[str, Any] = {}
         """The arguments of the last assembly."""
@@ -184,9 +142,7 @@ class ServedAgent:
         """As `Agent.assemble`, but the trace stays on the server, which also bounds the time: `explain` has its text. Raises
         germane's errors, where an application's client would answer with its own messages."""
         self._asked = {"messages": messages, "deadline": LONGEST if deadline is None else deadline, **asked}
-        rpc = rpcs.assemble(self._client.scope, messages, deadline=deadline, explain=True, **asked)
-        answer = await self._client.run(rpc)
-        return context_of(answer, asked, provider=rpc.request.options.provider)
+        return await self._client.context(messages, deadline, asked)
 
     async def why(self, id: str, context: ServedContext, *, session: str | None = None) -> Why:
         """The server assembles anew what the last assembly was asked for."""

@@ -11,18 +11,30 @@ from germane.api.builder.builder import BuildMetadata, BuildPlan, BuiltRequest
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
 from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteActivity
+from germane.remote.handles import ClientVerbs
+from germane.remote.operation_call import ScopedClient
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.codec import decode
 from germane.types.context import Context
 from germane.types.trace import Trace
 
 if TYPE_CHECKING:
-    from germane.grpc.client import Client
     from germane.remote.answer import Answer
 
+KEY_VARIABLE = "GERMANE_API_KEY"
+PATIENCE = 60.0
+"""Seconds that a command waits for one answer."""
 LONGEST = 10.0
 """Seconds that an answer of a server may take which waits for every source."""
 _NO_SCORE = Breakdown(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class CommandClient(ScopedClient, ClientVerbs):
+    """A client of a command within one scope, over gRPC or HTTP, whose errors say what the user can do."""
+
+    async def context(self, messages: list[Any], deadline: float | None, asked: Mapping[str, Any]) -> ServedContext:
+        """Assembles, and raises germane's errors where an application's client would answer with its own messages."""
+        raise NotImplementedError
 
 
 def about_of(known: KnownAbout, model: str) -> AboutEntity:
@@ -61,6 +73,8 @@ class ServedContext(Context):
     explanation: str
 
     def explain(self) -> str:
+        if not self.explanation:
+            raise InvalidInput("over HTTP the trace stays on the server: give grpc://HOST:PORT, or --why ID for one thing")
         return self.explanation
 
 
@@ -85,7 +99,7 @@ def _not_converted(provider: str) -> NoReturn:
     raise InvalidInput(f"the context isn't there in the shape of {provider}: ask for it with --provider")
 
 
-async def build_over(client: Client, plan: BuildPlan) -> BuiltRequest:
+async def build_over(client: CommandClient, plan: BuildPlan) -> BuiltRequest:
     """Has the server build the request of a plan; it has its own table of limits by model. Raises germane's errors."""
     model = named_model(plan.model)
     messages: Any = plan.messages

@@ -15,7 +15,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
@@ -61,7 +61,7 @@ class RemoteAgent(ScopedClient, ClientVerbs):
 
     async def call(self, one: OperationCall) -> Any:
         path = operation_path(one.name, quote(self.scope.agent, safe=""), of_org=one.name in OF_ORG)
-        with self._connection.raising():
+        with self._raising():
             reply = await self._connection.post(path, self._query, one.arguments, self._policy.patience)
         return one.read(reply.body)
 
@@ -131,9 +131,10 @@ class RemoteAgent(ScopedClient, ClientVerbs):
             own, beside = own_messages(messages, system, provider or model_provider(model, like))
             return self._policy.fallback(own, error, "", beside)
 
-    async def assembled(self, given: Mapping[str, Any], seconds: float) -> Answer:
-        """Assembles within `seconds`; `given` are the other arguments of `assemble`, None for those that are left out. Raises
-        `InvalidInput` for a value that can't be sent, `Fallback` where the service doesn't answer with a context."""
+    async def assembled(self, given: Mapping[str, Any], seconds: float, *, patience: float | None = None) -> Answer:
+        """Assembles within `seconds`; `given` are the other arguments of `assemble`, None for those that are left out. With
+        `patience` the answer is waited for so long, although the service is given `seconds`. Raises `InvalidInput` for a value
+        that can't be sent, `Fallback` where the service doesn't answer with a context."""
         loop = asyncio.get_running_loop()
         due = loop.time() + seconds
         body = arguments_to_json({name: value for name, value in given.items() if value is not None})
@@ -142,7 +143,7 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         deadline = max(_LEAST, remaining - min(_ON_THE_WAY, remaining / 10))
         query = {**self._query, "deadline": f"{deadline:.6f}"}
         path = operation_path("assemble", quote(self.scope.agent, safe=""))
-        reply = await self._connection.post(path, query, body, remaining)
+        reply = await self._connection.post(path, query, body, patience or remaining)
         try:
             found = decode(_Assembled, json.loads(reply.body), "assemble", lenient=True)
         except (ValueError, RecursionError):  # an `InvalidInput` would say that the caller's arguments are wrong
@@ -159,7 +160,7 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         """Yields all that this scope can see, one dict at a time, as `germane.Agent.export` does. Raises germane's errors,
         `StoreUnavailable` where the stream ends before its end."""
         path = operation_path("export", quote(self.scope.agent, safe=""))
-        with self._connection.raising():
+        with self._raising():
             async with aclosing(self._connection.lines(path, self._query, self._policy.patience)) as lines:
                 async for line in lines:
                     try:
@@ -167,6 +168,10 @@ class RemoteAgent(ScopedClient, ClientVerbs):
                     except (ValueError, RecursionError):
                         raise GermaneError("a line of the export can't be read") from None
                     yield read
+
+    def _raising(self) -> AbstractContextManager[None]:
+        """Raises germane's errors in the place of `Fallback`."""
+        return self._connection.raising()
 
     @property
     def _query(self) -> dict[str, str]:

@@ -75,11 +75,11 @@ class HttpReply:
 
 
 class Refusal(Fallback):
-    """The service answered with another status than 200. `error` says what that means to a caller."""
+    """The service answered with another `status` than 200. `error` says what that means to a caller."""
 
     def __init__(self, status: int, error: GermaneError) -> None:
         super().__init__(f"http_error:{status}", str(error)[:200])
-        self.error = error
+        self.status, self.error = status, error
 
 
 class HttpConnection:
@@ -176,15 +176,8 @@ class HttpConnection:
         except Refusal as error:
             raise error.error from None
         except Fallback as error:
-            raise self.unreachable(error) from None
-
-    def unreachable(self, error: Fallback) -> GermaneError:
-        """Returns what is raised where there is no answer."""
-        return StoreUnavailable(f"the service can't be asked: {error}{f' ({error.hint})' if error.hint else ''}")
-
-    def refused(self, status: int, kind: str, told: Mapping[str, Any]) -> GermaneError:
-        """Returns what is raised for a problem. `kind` is the last part of its type, empty for what is no problem."""
-        return _error(status, kind, told)
+            hint = f" ({error.hint})" if error.hint else ""
+            raise StoreUnavailable(f"the service can't be asked: {error}{hint}") from None
 
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes | None = None
@@ -214,7 +207,7 @@ class HttpConnection:
             told = json.loads(await _bounded(response))
         known = told if isinstance(told, dict) else {}
         kind = str(known.get("type", "")).rpartition(":")[2]
-        raise Refusal(response.status, self.refused(response.status, kind, known))
+        raise Refusal(response.status, _error(response.status, kind, known))
 
     @contextmanager
     def _as_fallbacks(self) -> Iterator[None]:
@@ -257,6 +250,7 @@ def _checked_url(given: object) -> tuple[str, bool, bool]:
 
 
 def _error(status: int, kind: str, told: Mapping[str, Any]) -> GermaneError:
+    """Returns the error of a problem. `kind` is the last part of its type, empty for what is no problem."""
     said = {name: value for name, value in told.items() if isinstance(value, str)}
     detail = said.get("detail", "") or "no more is said"
     if kind == "consent-needed":
