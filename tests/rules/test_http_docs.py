@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.code_blocks import blocks, run
 from support.running import serving
 from support.source_tree import ROOT
 
@@ -43,6 +44,18 @@ def sent(address: str, command: str) -> tuple[int, Any]:
 def commands() -> list[str]:
     shell = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     return [command for block in shell for command in re.split(r"\n(?=curl)", block.strip()) if command.startswith("curl")]
+
+
+def test_the_python_of_the_page_runs_against_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was recorded is found; the messages come back with the context, or without it where there was no time."""
+    (block,) = blocks(PAGE)
+    names: dict[str, Any] = {"__name__": "http"}
+    with serving(tmp_path / "germane.db") as service:
+        monkeypatch.setenv("GERMANE_URL", f"http://{service.http}")
+        monkeypatch.delenv("GERMANE_API_KEY", raising=False)
+        run(block, "http.md", names)
+        assert service.stop() == 0
+    assert names["asked"][0] in names["answer"].messages
 
 
 def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:

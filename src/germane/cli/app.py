@@ -245,7 +245,8 @@ def _global_options(
         typer.Option(
             metavar="HOST:PORT",
             envvar="GERMANE_SERVER",
-            help="Use the store of this server (germane serve) in place of a file; grpcs://HOST:PORT is with TLS.",
+            help="Use the store of this server (germane serve) in place of a file; grpcs://HOST:PORT is with TLS,"
+            " http(s)://HOST:PORT over HTTP.",
         ),
     ] = None,
     key_file: Annotated[
