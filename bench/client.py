@@ -41,10 +41,10 @@ from typing import Any
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
+from germane.api.remote.answer import Answer
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.server.grpc_server import GrpcServer
-from germane.remote.answer import Answer
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
 

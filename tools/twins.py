@@ -63,11 +63,11 @@ Thread-safe. A call waits in the caller's own thread (see `germane/grpc/client/b
 has made calls works in the parent only: make a new client in each process.
 """
 '''
-HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.remote.handles`."""
+HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.api.remote.handles`."""
 '''
 OF_THE_CLIENT = {
     "germane.grpc.blocking": ("germane.grpc.client", CLIENT),
-    "germane.remote.blocking_handles": ("germane.remote.handles", HANDLES),
+    "germane.api.remote.blocking_handles": ("germane.api.remote.handles", HANDLES),
 }
 """The modules of the blocking client: the asyncio client's module that each is made from, and its own docstring."""
 BLOCKING_WORDS = {

@@ -22,7 +22,7 @@ _INIT = '''"""Germane client: context for a model's request from germane's servi
 
 from __future__ import annotations
 
-from germane_client.remote.answer import Answer, ClientMetadata
+from germane_client.api.remote.answer import Answer, ClientMetadata
 from germane_client.client import Client
 
 __all__ = ["Answer", "Client", "ClientMetadata"]

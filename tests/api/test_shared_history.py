@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput, NotFound, Stale
+from germane.api.remote.handles import ClientBlocks
 from germane.grpc.client import Client
 from germane.kinds.blocks.handle import AgentBlocks
-from germane.remote.handles import ClientBlocks
 from germane_testing.builders import Hashed
 from support.listening import listening
 

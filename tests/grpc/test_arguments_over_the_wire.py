@@ -12,6 +12,7 @@ import grpc
 import pytest
 
 from germane.api.agent import Agent
+from germane.api.remote.answer import Answer, ClientMetadata
 from germane.grpc.answer import metadata_from_wire
 from germane.grpc.client import Client
 from germane.grpc.client.conversation import Altered, verify_reply
@@ -19,7 +20,6 @@ from germane.grpc.messages import context_pb2
 from germane.grpc.server.assembly_servicer import GermaneResponses
 from germane.grpc.server.grpc_server import GrpcServer
 from germane.grpc.server.to_wire import metadata
-from germane.remote.answer import Answer, ClientMetadata
 from germane.types.message import system_text
 from germane.types.reports import Metadata, SourceReport
 from support.listening import Wire, asked, listening, opened, patient

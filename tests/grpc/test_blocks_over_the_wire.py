@@ -16,12 +16,12 @@ import pytest
 
 from germane import Conflict, ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Stale
 from germane.api.operations import operations
+from germane.api.remote.handles import ClientBlocks
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.messages import memory_pb2
 from germane.kinds.blocks.handle import AgentBlocks
 from germane.kinds.blocks.mutation import PushItem
-from germane.remote.handles import ClientBlocks
 from germane_testing.builders import Hashed
 from support.listening import Wire, answered, calling, listening, refused
 

@@ -17,11 +17,11 @@ from typing import Any
 import grpc
 import pytest
 
+from germane.api.remote.answer import Answer
 from germane.errors import InvalidInput
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client, asyncio_calls
 from germane.grpc.messages import context_pb2
-from germane.remote.answer import Answer
 from germane_testing.time_warp import warped
 from support.loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 

@@ -16,8 +16,8 @@ import pytest
 
 import germane.grpc.client
 import germane.types.trace
+from germane.api.remote.answer import ClientMetadata
 from germane.grpc.blocking import Client
-from germane.remote.answer import ClientMetadata
 from germane.types.reports import SourceReport
 from support.loopback import ADDED, enriched, hanging, refusing, serving, unused_port
 

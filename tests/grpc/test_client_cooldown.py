@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.remote.fallback import Cooldown
+from germane.api.remote.fallback import Cooldown
 from support.examples import examples
 
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane.api.remote.operation_call import ClientScope
 from germane.grpc.client import conversation
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.conversation import Altered, Oversized, SentMessage, add_messages, verify_reply
 from germane.grpc.messages import context_pb2
-from germane.remote.operation_call import ClientScope
 from support.examples import examples
 
 Wire: TypeAlias = context_pb2.Message

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from germane import Agent
+from germane.api.remote.fallback import model_provider
 from germane.catalog.profiles import Catalog
 from germane.grpc.client import Client
-from germane.remote.fallback import model_provider
 from germane.types.model_names import spelling
 from support.listening import listening, opened
 from support.loopback import unused_port

@@ -13,13 +13,13 @@ from typing import Any, cast
 import pytest
 
 from germane import Agent, Germane, InvalidInput, NotFound
+from germane.api.remote.handles import ClientConversations
 from germane.compaction.plan import report_of
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.integrations import Importance, Summarise, TimeDecay, Truncate
 from germane.kinds.conversations.handle import AgentConversations
 from germane.kinds.remote_values import RemoteEarlier, RemoteOutlineLine
-from germane.remote.handles import ClientConversations
 from germane_testing.builders import Hashed
 from support.listening import Wire, calling, listening, refused
 from support.long_talk import in_shape, long_talk

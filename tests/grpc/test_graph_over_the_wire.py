@@ -12,10 +12,10 @@ from typing import Any, cast
 import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
+from germane.api.remote.handles import ClientGraph, ClientPatterns
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.kinds.graph.handle import AgentGraph, Patterns
-from germane.remote.handles import ClientGraph, ClientPatterns
 from germane_testing.builders import Hashed
 from support.listening import listening
 

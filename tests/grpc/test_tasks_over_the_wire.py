@@ -11,12 +11,12 @@ from typing import Any, cast
 import pytest
 
 from germane import Agent, Conflict, Germane, InvalidInput, NotFound
+from germane.api.remote.handles import ClientTasks
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.grpc.messages import context_pb2
 from germane.kinds.tasks.handle import AgentTasks
 from germane.kinds.tasks.value import TaskArtifact
-from germane.remote.handles import ClientTasks
 from germane_testing.builders import Hashed
 from support.listening import asked, calling, listening, refused
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from germane import Agent, Conflict, Filters, Germane, InvalidInput, NotFound
+from germane.api.remote.handles import ClientDocuments, ClientEvents
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.client import Client
 from germane.kinds.documents.handle import AgentDocuments
 from germane.kinds.events.handle import AgentEvents
 from germane.kinds.events.value import Event, NewEvent
-from germane.remote.handles import ClientDocuments, ClientEvents
 from germane_testing.builders import Hashed
 from support.listening import Wire, calling, listening, refused
 

@@ -18,7 +18,7 @@ FLOORS = {
     "stages": "stages stages.compact stages.measure stages.read stages.gather stages.score stages.pack stages.gate stages.write"
     " stages.inject",
     "engine": "engine",
-    "front": "api handles integrations remote settings sync __init__",
+    "front": "api handles integrations settings sync __init__",
     "surfaces": "cli grpc service",
 }
 """The floors from the ground up. A floor may import from itself and from those before it. `handles` are the modules

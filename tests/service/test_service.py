@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from germane import Germane
+from germane.api.remote.answer import Answer
 from germane.cli import main
 from germane.grpc.client import Client
-from germane.remote.answer import Answer
 from support.running import Service, serving
 
 CANARY = "The spare key lies under the blue flowerpot"

@@ -1,4 +1,4 @@
-"""Client handles: writes the asyncio client's handles, `remote/handles.py`, from the table of operations.
+"""Client handles: writes the asyncio client's handles, `api/remote/handles.py`, from the table of operations.
 
 `make twins` runs it and then writes the blocking client's from them; `tests/grpc/test_client_handles.py` compares.
 """
@@ -17,7 +17,7 @@ from tools.twins import formatted
 
 from germane.api.operations import HANDLES, Operation, operations
 
-FILE = Path(__file__).parents[2] / "src" / "germane" / "remote" / "handles.py"
+FILE = Path(__file__).parents[2] / "src" / "germane" / "api" / "remote" / "handles.py"
 _PARENTS = {"graph.patterns": "graph"}
 ATTRIBUTES = tuple(dict.fromkeys(attribute for attribute, _ in HANDLES))
 _HEAD = '''# Made by tests/support/client_handles.py from the table of operations. To change it, run "make twins".
@@ -92,7 +92,7 @@ def _text(value: Any) -> str:
 def made() -> str:
     """Returns the source of the made module."""
     source = _Source()
-    source.named("germane.remote.operation_call", "ClientHandle")
+    source.named("germane.api.remote.operation_call", "ClientHandle")
     operations_of: dict[str, list[Operation]] = {attribute: [] for attribute in ATTRIBUTES}
     for one in operations().values():
         if not one.declared.rpc:

@@ -45,9 +45,9 @@ from germane.types.scope import Scope
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from germane.api.remote.http import RemoteGermane
     from germane.api.verbs.transfer import Exported, Line, Restored
     from germane.api.workers.extraction import ExtractionWorker
-    from germane.remote.http import RemoteGermane
 
 
 _SETTLING_SECONDS = 5.0
@@ -212,7 +212,7 @@ class Germane:
 
         Opened with `async with Germane.connect(…) as germane:`. Connects at the first call. Raises `InvalidInput`, and
         `MissingExtra` without aiohttp."""
-        from germane.remote.http import RemoteGermane as Remote
+        from germane.api.remote.http import RemoteGermane as Remote
 
         return Remote(
             url,

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import Any
 
+from germane.api.remote.fallback import Fallback, FallbackPolicy, model_provider
+from germane.api.remote.http import RemoteAgent
+from germane.api.remote.http_connection import HttpConnection, Refusal
+from germane.api.remote.operation_call import ClientScope
 from germane.cli.served_values import KEY_VARIABLE, PATIENCE, CommandClient, ServedContext, context_of
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.remote.fallback import Fallback, FallbackPolicy, model_provider
-from germane.remote.http import RemoteAgent
-from germane.remote.http_connection import HttpConnection, Refusal
-from germane.remote.operation_call import ClientScope
 
 
 @asynccontextmanager

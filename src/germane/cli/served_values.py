@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from germane.api.arguments import named_model
 from germane.api.builder.builder import BuildMetadata, BuildPlan, BuiltRequest
+from germane.api.remote.handles import ClientVerbs
+from germane.api.remote.operation_call import ScopedClient
 from germane.api.verbs.about import AboutEntity
 from germane.errors import InvalidInput
 from germane.kinds.remote_values import KnownAbout, KnownThing, RemoteActivity
-from germane.remote.handles import ClientVerbs
-from germane.remote.operation_call import ScopedClient
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.codec import decode
 from germane.types.context import Context
 from germane.types.trace import Trace
 
 if TYPE_CHECKING:
-    from germane.remote.answer import Answer
+    from germane.api.remote.answer import Answer
 
 KEY_VARIABLE = "GERMANE_API_KEY"
 PATIENCE = 60.0

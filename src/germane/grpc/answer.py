@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import cast
 
+from germane.api.remote.answer import ClientMetadata
 from germane.grpc.messages import context_pb2
-from germane.remote.answer import ClientMetadata
 from germane.types.reports import SourceReport, Status
 
 

@@ -10,10 +10,10 @@ has made calls works in the parent only: make a new client in each process.
 
 from __future__ import annotations
 
+from germane.api.remote.blocking_handles import BlockingVerbs
 from germane.grpc.client import rpcs
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.blocking_calls import ClientCalls, never_raises
-from germane.remote.blocking_handles import BlockingVerbs
 
 
 class Client(ClientCalls, BlockingVerbs):

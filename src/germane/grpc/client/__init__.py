@@ -14,10 +14,10 @@ loads the engine, a store, or numpy.
 
 from __future__ import annotations
 
+from germane.api.remote.handles import ClientVerbs
 from germane.grpc.client import rpcs
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.asyncio_calls import ClientCalls, never_raises
-from germane.remote.handles import ClientVerbs
 
 
 class Client(ClientCalls, ClientVerbs):

@@ -13,14 +13,14 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from germane.api.remote.answer import Answer
+from germane.api.remote.fallback import model_provider, own_messages
+from germane.api.remote.operation_call import ClientScope, checked_text
 from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.grpc.answer import metadata_from_wire
 from germane.grpc.client.conversation import SentMessage, add_messages, json_of, verify_reply
 from germane.grpc.messages import context_pb2, filters_pb2
-from germane.remote.answer import Answer
-from germane.remote.fallback import model_provider, own_messages
-from germane.remote.operation_call import ClientScope, checked_text
 from germane.types.budget import Effort, price_of_effort
 from germane.types.checks import check_moment, check_task, check_type, check_whole_number
 from germane.types.limits import COUNT

@@ -13,14 +13,14 @@ from inspect import signature
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
+from germane.api.remote.answer import Answer
+from germane.api.remote.fallback import Fallback
+from germane.api.remote.operation_call import ClientScope
 from germane.errors import StoreUnavailable
 from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.channel import ServerAddress, grpc
 from germane.grpc.client.connection import GrpcClient
 from germane.grpc.client.rpcs import ClientRpc, statuses_as_fallbacks
-from germane.remote.answer import Answer
-from germane.remote.fallback import Fallback
-from germane.remote.operation_call import ClientScope
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from typing import Any
 import grpc as grpc
 import grpc.aio
 
+from germane.api.remote.operation_call import checked_key
 from germane.errors import InvalidInput
-from germane.remote.operation_call import checked_key
 from germane.settings.values import Address
 
 Pem = bytes | str | Path

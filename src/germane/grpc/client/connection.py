@@ -12,12 +12,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from germane.api.remote.fallback import Fallback, FallbackPolicy
+from germane.api.remote.operation_call import ClientScope, OperationCall, ScopedClient
 from germane.grpc.client import rpcs
 from germane.grpc.client.channel import Pem, ServerAddress
 from germane.grpc.client.rpcs import ClientRpc
 from germane.grpc.messages import context_pb2
-from germane.remote.fallback import Fallback, FallbackPolicy
-from germane.remote.operation_call import ClientScope, OperationCall, ScopedClient
 
 C = TypeVar("C")
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from germane.api.remote.fallback import Fallback
 from germane.errors import InvalidInput
 from germane.grpc.messages import context_pb2
-from germane.remote.fallback import Fallback
 from germane.types.nested_data import dump
 
 MAX_MESSAGES = 380

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from germane.api.remote.answer import Answer
+from germane.api.remote.fallback import CALLER_ERRORS, Fallback
+from germane.api.remote.operation_call import ClientScope, OperationCall
 from germane.errors import (
     Conflict,
     ConsentNeeded,
@@ -25,9 +28,6 @@ from germane.grpc.client.assembly import AssembleCall
 from germane.grpc.client.channel import grpc
 from germane.grpc.client.conversation import MAX_BYTES, Altered, Oversized
 from germane.grpc.messages import context_pb2, memory_pb2, operation_pb2
-from germane.remote.answer import Answer
-from germane.remote.fallback import CALLER_ERRORS, Fallback
-from germane.remote.operation_call import ClientScope, OperationCall
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
+from germane.api.remote.answer import Answer, ClientMetadata
 from germane.errors import InvalidInput
-from germane.remote.answer import Answer, ClientMetadata
 from germane.types.checks import check_answer_time, check_number
 from germane.types.message import system_text
 from germane.types.model_names import ModelNames

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from germane import Germane, GermaneError, InvalidInput, StoreUnavailable
-from germane.remote import http_connection
-from germane.remote.http import RemoteAgent
+from germane.api.remote import http_connection
+from germane.api.remote.http import RemoteAgent
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
 from support.http_requests import LOOPBACK

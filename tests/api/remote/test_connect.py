@@ -15,9 +15,9 @@ import pytest
 from germane import Conflict, Germane, GermaneError, InvalidInput, NotFound, NotPermitted, Stale, StoreUnavailable, UnknownName
 from germane.api.agent import Agent
 from germane.api.operations import operations
+from germane.api.remote.handles import OF_ORG
+from germane.api.remote.http import RemoteAgent, RemoteGermane
 from germane.errors import ConsentNeeded
-from germane.remote.handles import OF_ORG
-from germane.remote.http import RemoteAgent, RemoteGermane
 from germane.service.http.routes import path_for
 from germane.types.operation import operation_path
 from support.http_api import serving_api

@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
+from germane.api.remote.fallback import Fallback
+from germane.api.remote.operation_call import checked_key
 from germane.errors import (
     Conflict,
     ConsentNeeded,
@@ -34,8 +36,6 @@ from germane.errors import (
     StoreUnavailable,
     UnknownName,
 )
-from germane.remote.fallback import Fallback
-from germane.remote.operation_call import checked_key
 from germane.settings.values import Address
 
 if TYPE_CHECKING:
@@ -182,13 +182,11 @@ class HttpConnection:
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes | None = None
     ) -> aiohttp.client._RequestContextManager:
-        from yarl import URL
-
         if self._session is None:
             raise Fallback("client_error:closed", "open it with  async with Germane.connect(…) as germane:")
         if self._loop is not asyncio.get_running_loop():
             raise Fallback("client_error:other_loop")
-        url = URL(self.url + path + (f"?{urlencode(query)}" if query else ""), encoded=True)
+        url = self.url + path + (f"?{urlencode(query)}" if query else "")
         headers = {} if body is None else {"content-type": "application/json"}
         data = io.BytesIO(body) if body is not None and len(body) > _IN_ONE_PIECE else body
         return self._session.request(method, url, data=data, headers=headers, allow_redirects=False)

@@ -22,12 +22,12 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
+from germane.api.remote.answer import Answer, ClientMetadata
+from germane.api.remote.fallback import Fallback, FallbackPolicy, model_provider, own_messages
+from germane.api.remote.handles import OF_ORG, ClientVerbs
+from germane.api.remote.http_connection import HttpConnection, Refusal
+from germane.api.remote.operation_call import ClientScope, OperationCall, ScopedClient, arguments_to_json
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.remote.answer import Answer, ClientMetadata
-from germane.remote.fallback import Fallback, FallbackPolicy, model_provider, own_messages
-from germane.remote.handles import OF_ORG, ClientVerbs
-from germane.remote.http_connection import HttpConnection, Refusal
-from germane.remote.operation_call import ClientScope, OperationCall, ScopedClient, arguments_to_json
 from germane.types.budget import Effort
 from germane.types.checks import check_answer_time, check_type
 from germane.types.codec import decode
