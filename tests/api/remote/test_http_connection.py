@@ -137,7 +137,7 @@ async def test_the_environment_leads_nowhere_else(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     said = answer(b'{"memories": [], "cursor": null}', "200 OK", "set-cookie: a=b")
-    async with saying(said) as (url, heads), agent_at(f"{url}/behind/") as agent:
+    async with saying(said) as (url, heads), agent_at(f"{url.replace('127.0.0.1', 'localhost')}/behind/") as agent:
         assert (await agent.memories.list()).memories == ()
         assert (await agent.memories.list()).memories == ()
     assert heads[0].startswith(b"POST /behind/v1/agents/support/memories/list?org=default HTTP/1.1")

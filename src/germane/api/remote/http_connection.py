@@ -153,20 +153,22 @@ class HttpConnection:
             async with response:
                 async with asyncio.timeout(seconds):
                     await self._check(response)
-                waiting = bytearray()
+                waiting, size = list[bytes](), 0
                 while True:
                     async with asyncio.timeout(seconds):
                         part = await response.content.readany()
-                    *whole, rest = (waiting + part).split(b"\n")
-                    for line in whole:
-                        yield bytes(line)
-                    waiting = rest
-                    if len(waiting) > _MAX_ANSWER:
+                    first, *others = part.split(b"\n")
+                    waiting.append(first)
+                    size += len(first)
+                    for other in others:
+                        yield b"".join(waiting)
+                        waiting, size = [other], len(other)
+                    if size > _MAX_ANSWER:
                         raise Fallback("http_error:OVERSIZED")
                     if not part:
                         break
-        if waiting:
-            yield bytes(waiting)
+        if size:
+            yield b"".join(waiting)
 
     @contextmanager
     def raising(self) -> Iterator[None]:
