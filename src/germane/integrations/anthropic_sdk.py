@@ -16,10 +16,11 @@ from typing import Any, Unpack, overload
 from germane import sync
 from germane.api.agent import Agent
 from germane.errors import MissingExtra
-from germane.integrations.sdk_memory import OWN_HEADERS, AsyncMemory, BlockingMemory, Terms
 
 try:
     from anthropic import APIRequest, APIResponse, AsyncAPIResponse, AsyncCallNext, CallNext, Middleware
+
+    from germane.integrations.sdk_memory import OWN_HEADERS, AsyncMemory, BlockingMemory, Terms
 except ImportError as error:
     raise MissingExtra("anthropic", "anthropic") from error
 

@@ -16,12 +16,13 @@ from typing import Any, Unpack, overload
 from germane import sync
 from germane.api.agent import Agent
 from germane.errors import MissingExtra
-from germane.integrations.sdk_memory import OWN_HEADERS, AsyncMemory, BlockingMemory, Terms
 
 try:
     import httpx2
+
+    from germane.integrations.sdk_memory import OWN_HEADERS, AsyncMemory, BlockingMemory, Terms
 except ImportError as error:
-    raise MissingExtra("openai", "httpx2") from error
+    raise MissingExtra("openai-sdk", "openai") from error
 
 _LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
 """Those of OpenAI's own client."""

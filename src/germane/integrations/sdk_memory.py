@@ -19,9 +19,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 from weakref import finalize
 
+import httpx2
+
 from germane.dialects.registry import parse_all
 from germane.dialects.replies import read_reply
-from germane.errors import MissingExtra
 from germane.types.checks import check_answer_time, check_optional_text
 from germane.types.limits import ID
 from germane.types.message import is_human
@@ -32,11 +33,6 @@ if TYPE_CHECKING:
     from germane import sync
     from germane.api.agent import Agent
     from germane.types.context import Context
-
-try:
-    import httpx2
-except ImportError as error:
-    raise MissingExtra("anthropic", "httpx2") from error
 
 SESSION, USER = OWN_HEADERS = "x-germane-session", "x-germane-user"
 """Headers of a call that name its session and its user. They aren't sent to the provider."""
@@ -169,7 +165,8 @@ class SdkMemory(Generic[A]):
         return [*call.messages, *([] if answer.broken else read_reply(call.api, answer.text, events=answer.is_stream))]
 
     def _copy(self, response: httpx2.Response, copied: type[_Copied | _AsyncCopied], ended: Callable[[Answer], None]) -> None:
-        """Calls `ended` once with a successful answer: now where it was read already, else when the SDK has read or closed it."""
+        """Calls `ended` once with a successful answer: now where it was read already, else when the SDK has read or closed
+        it."""
         try:
             if not response.is_success:
                 return
