@@ -126,7 +126,7 @@ def test_a_stream_is_recorded_when_it_was_read(
     asked: Any = [{"role": "user", "content": "Order a vase."}]
     with client.messages.stream(model=MODEL, max_tokens=100, messages=asked, tools=[TOOL]) as stream:
         texts = "".join(stream.text_stream)
-        final = stream.get_final_message()
+        final: Any = stream.get_final_message()
     assert middleware.flush()
     assert texts == "One moment."
     call = final.content[-1]
@@ -328,8 +328,10 @@ def test_of_a_thread_that_the_provider_holds_only_the_new_words_are_touched(
         **beta, messages=[{"role": "user", "content": "Hello."}], tools=[TOOL], extra_body={"thread": {"type": "create"}}
     )
     go_on: Any = {"type": "continue", "previous_message_id": first.id}
-    second = client.beta.messages.create(**beta, messages=[{"role": "user", "content": ASKS}], extra_body={"thread": go_on})
-    result: Any = {"type": "tool_result", "tool_use_id": second.content[0].id, "content": "done"}  # type: ignore[union-attr]
+    second: Any = client.beta.messages.create(
+        **beta, messages=[{"role": "user", "content": ASKS}], extra_body={"thread": go_on}
+    )
+    result: Any = {"type": "tool_result", "tool_use_id": second.content[0].id, "content": "done"}
     go_on = {"type": "continue", "previous_message_id": second.id}
     client.beta.messages.create(**beta, messages=[{"role": "user", "content": [result]}], extra_body={"thread": go_on})
     assert middleware.flush()

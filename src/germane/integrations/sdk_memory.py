@@ -45,7 +45,7 @@ _GRACE = 0.25
 _MAX_HUNG = 4
 """Calls that may hang at once in threads of their own; until one of them ends, requests go as they came."""
 _MAX_WAITING = 256
-"""Answers that may wait to be recorded."""
+"""ReadAnswers that may wait to be recorded."""
 _MAX_COPY = 16 * 2**20
 """Bytes of an answer; a longer one is relayed and not recorded."""
 _FLUSH = 5.0
@@ -160,17 +160,19 @@ class SdkMemory(Generic[A]):
     def _falling_back(self, call: ModelCall[A]) -> dict[str, Any]:
         return call.asking | self._options
 
-    def _said(self, call: ModelCall[A], answer: Answer) -> list[Mapping[str, Any]]:
+    def _said(self, call: ModelCall[A], answer: ReadAnswer) -> list[Mapping[str, Any]]:
         """The call's messages and the model's, for `record`."""
         return [*call.messages, *([] if answer.broken else read_reply(call.api, answer.text, events=answer.is_stream))]
 
-    def _copy(self, response: httpx2.Response, copied: type[_Copied | _AsyncCopied], ended: Callable[[Answer], None]) -> None:
+    def _copy(
+        self, response: httpx2.Response, copied: type[_Copied | _AsyncCopied], ended: Callable[[ReadAnswer], None]
+    ) -> None:
         """Calls `ended` once with a successful answer: now where it was read already, else when the SDK has read or closed
         it."""
         try:
             if not response.is_success:
                 return
-            answer = Answer(headers=response.headers)
+            answer = ReadAnswer(headers=response.headers)
             if response.is_closed:
                 ended(replace(answer, body=response.content, is_decoded=True))
             else:
@@ -211,13 +213,13 @@ class BlockingMemory(SdkMemory["sync.Agent"]):
     def watch(self, call: ModelCall[sync.Agent], response: httpx2.Response) -> None:
         """Has the turn recorded once the answer was read or closed. An answer with an error isn't."""
 
-        def record(answer: Answer) -> None:
+        def record(answer: ReadAnswer) -> None:
             try:
                 call.agent.record(self._said(call, answer), session=call.session)
             except Exception as error:
                 self._warn("couldn't record a turn", error)
 
-        def ended(answer: Answer) -> None:
+        def ended(answer: ReadAnswer) -> None:
             if not self._queue.put(lambda: record(answer)):
                 self._warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
 
@@ -273,13 +275,13 @@ class AsyncMemory(SdkMemory["Agent"]):
     def watch(self, call: ModelCall[Agent], response: httpx2.Response) -> None:
         """As that of `BlockingMemory`."""
 
-        async def record(answer: Answer) -> None:
+        async def record(answer: ReadAnswer) -> None:
             try:
                 await call.agent.record(self._said(call, answer), session=call.session)
             except Exception as error:
                 self._warn("couldn't record a turn", error)
 
-        def ended(answer: Answer) -> None:
+        def ended(answer: ReadAnswer) -> None:
             if len(self._recording) >= _MAX_WAITING:
                 self._warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
                 return
@@ -354,7 +356,7 @@ class _Queue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ReadAnswer:
     """The bytes of a successful answer. `broken` says that reading them failed, or that there are too many."""
 
     headers: Mapping[str, str]
@@ -377,7 +379,7 @@ class Answer:
 class _Copy:
     """Keeps what is read of an answer, and hands it to `ended` once: at the end, when it is closed, or when reading fails."""
 
-    def __init__(self, stream: Any, answer: Answer, ended: Callable[[Answer], None]) -> None:
+    def __init__(self, stream: Any, answer: ReadAnswer, ended: Callable[[ReadAnswer], None]) -> None:
         self._stream, self._answer, self._ended = stream, answer, ended
         self._chunks, self._bytes, self._over = list[bytes](), 0, False
 
