@@ -63,7 +63,7 @@ def client(provider: LocalProvider, middleware: BlockingMemoryMiddleware) -> Ite
 
 
 def ask(client: Anthropic, *messages: Any, model: str = MODEL, **options: Any) -> Any:
-    said = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
+    said: Any = [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
     return client.messages.create(model=model, max_tokens=100, messages=said, **options)
 
 
@@ -328,9 +328,8 @@ def test_of_a_thread_that_the_provider_holds_only_the_new_words_are_touched(
         **beta, messages=[{"role": "user", "content": "Hello."}], tools=[TOOL], extra_body={"thread": {"type": "create"}}
     )
     go_on: Any = {"type": "continue", "previous_message_id": first.id}
-    second: Any = client.beta.messages.create(
-        **beta, messages=[{"role": "user", "content": ASKS}], extra_body={"thread": go_on}
-    )
+    said: Any = [{"role": "user", "content": ASKS}]
+    second: Any = client.beta.messages.create(**beta, messages=said, extra_body={"thread": go_on})
     result: Any = {"type": "tool_result", "tool_use_id": second.content[0].id, "content": "done"}
     go_on = {"type": "continue", "previous_message_id": second.id}
     client.beta.messages.create(**beta, messages=[{"role": "user", "content": [result]}], extra_body={"thread": go_on})
