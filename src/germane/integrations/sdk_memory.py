@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from threading import Condition, Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
-from weakref import finalize
 
 import httpx2
 
@@ -48,6 +47,8 @@ _MAX_WAITING = 256
 """ReadAnswers that may wait to be recorded."""
 _MAX_COPY = 16 * 2**20
 """Bytes of an answer; a longer one is relayed and not recorded."""
+_RECORDING = 10.0
+"""Seconds after which a recording by a thread counts as hung."""
 _FLUSH = 5.0
 _LOG = logging.getLogger("germane.integrations")
 A = TypeVar("A", "Agent", "sync.Agent")
@@ -140,6 +141,7 @@ class SdkMemory(Generic[A]):
             session = headers.get(SESSION, self._session)
             if not messages or not isinstance(messages, list | tuple) or session == "":
                 return None
+            messages = tuple(messages)  # the caller's own list grows before the turn is recorded
             if session is None:
                 raise LookupError(f"give session=, or the header {SESSION}")
             held = _mapping(fields.get("thread")).get("type") == "continue" or any(
@@ -169,16 +171,22 @@ class SdkMemory(Generic[A]):
     ) -> None:
         """Calls `ended` once with a successful answer: now where it was read already, else when the SDK has read or closed
         it."""
+
+        def safely(answer: ReadAnswer) -> None:
+            try:
+                ended(answer)
+            except Exception as error:
+                self._warn("couldn't record a turn", error)
+
+        if not response.is_success:
+            return
+        answer = ReadAnswer(headers=response.headers)
         try:
-            if not response.is_success:
-                return
-            answer = ReadAnswer(headers=response.headers)
-            if response.is_closed:
-                ended(replace(answer, body=response.content, is_decoded=True))
-            else:
-                response.stream = copied(response.stream, answer, ended)
-        except Exception as error:
-            self._warn("couldn't record a turn", error)
+            body = response.content
+        except httpx2.ResponseNotRead:
+            response.stream = copied(response.stream, answer, safely)
+        else:
+            safely(replace(answer, body=body, is_decoded=True))
 
     def _warn(self, what: str, error: BaseException) -> None:
         level = logging.DEBUG if self._warned else logging.WARNING
@@ -193,7 +201,6 @@ class BlockingMemory(SdkMemory["sync.Agent"]):
         super().__init__(agent, **terms)
         self._queue = _Queue()
         self._hung = list[Future[Any]]()
-        finalize(self, self._queue.flush, _FLUSH)
 
     def body(self, call: ModelCall[sync.Agent]) -> dict[str, Any] | None:
         """Returns the body to send; None for the call's own."""
@@ -215,7 +222,8 @@ class BlockingMemory(SdkMemory["sync.Agent"]):
 
         def record(answer: ReadAnswer) -> None:
             try:
-                call.agent.record(self._said(call, answer), session=call.session)
+                said = self._said(call, answer)
+                self._within(_RECORDING, lambda: call.agent.record(said, session=call.session))
             except Exception as error:
                 self._warn("couldn't record a turn", error)
 
@@ -318,7 +326,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 class _Queue:
-    """Work that a thread does in order. The thread ends when there is none, and has no place in a process that ends."""
+    """Work that a thread does in order. The thread ends when there is none; a process that ends waits for it."""
 
     def __init__(self) -> None:
         self._waiting = deque[Callable[[], None]]()
@@ -332,7 +340,7 @@ class _Queue:
                 return False
             self._waiting.append(work)
             if self._thread is None or not self._thread.is_alive():
-                self._thread = Thread(target=self._run, name="germane-sdk-record", daemon=True)
+                self._thread = Thread(target=self._run, name="germane-sdk-record")
                 self._thread.start()
             return True
 
