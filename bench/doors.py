@@ -3,8 +3,8 @@
     python -m bench doors [--calls 500] [--messages 1000] [--json]
 
 The service is a process of its own (`germane serve`) on loopback; the library opens a copy of its file in the caller's process.
-The three ways answer the same question by turns, so that what disturbs the machine disturbs all of them; each question is asked
-once a way. Requirements: HTTP-1.
+The three ways answer by turns, so that what disturbs the machine disturbs all of them. Every question is asked once, so that no
+result comes from a cache. Requirements: HTTP-1.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ async def _measured(path: Path, where: dict[str, str], calls: int) -> dict[str, 
             },
         }
         took: dict[str, dict[str, list[float]]] = {what: defaultdict(list) for what in ways}
-        questions = endless(500, seed=11)
+        questions = endless(2000, seed=11)
         for number in range(_WARM + calls):
-            question = next(questions)
             for what, others in ways.items():
                 for way, ask in others.items():
+                    question = next(questions)
                     began = time.perf_counter()
                     await ask(question)
                     if number >= _WARM:
