@@ -20,8 +20,14 @@ OWN = "/v1/agents/support"
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[HttpApi]:
-    async with opened(tmp_path) as germane, serving_api(germane) as served:
+async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
+    async with opened(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def api(germane: Germane) -> AsyncIterator[HttpApi]:
+    async with serving_api(germane) as served:
         yield served
 
 
@@ -114,6 +120,13 @@ async def test_an_edit_can_be_held_to_what_was_read(api: HttpApi) -> None:
     assert (same.status, same.body) == (304, b"")
     new = await api.raw("GET", f"{OWN}/blocks/get?org=acme&label=notes", if_none_match=read.headers["etag"])
     assert new.status == 200
+
+
+async def test_without_keys_the_org_is_the_librarys_default(germane: Germane, api: HttpApi) -> None:
+    """So that the service shows what a script on the same machine has stored."""
+    await germane.agent("support").remember("The office is in Ghent", kind="note")
+    found = await api("GET", f"{OWN}/memories/list")
+    assert [memory["content"]["body"] for memory in found.json["memories"]] == ["The office is in Ghent"]
 
 
 async def test_head_has_no_body(api: HttpApi) -> None:

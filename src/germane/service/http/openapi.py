@@ -189,7 +189,7 @@ def _parameters() -> dict[str, Any]:
             "name": "org",
             "in": "query",
             "schema": text,
-            "description": "The org; the key's by default. Needed where the service asks for no keys.",
+            "description": "The org; the key's by default, and `default` where the service asks for no keys.",
         },
         "if_match": {
             "name": "If-Match",
