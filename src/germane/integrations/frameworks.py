@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from germane.text.injected import HANDLE, earlier_text
 
 _LOG = logging.getLogger("germane.integrations")
 _Sent = TypeVar("_Sent")
+T = TypeVar("T")
 
 
 class FrameworkCompaction:
@@ -103,6 +104,28 @@ def is_unchanged(compaction: Compaction, given: Sequence[Mapping[str, Any]]) -> 
         index == origin and message is given[index]
         for index, (message, origin) in enumerate(zip(compaction.messages, compaction.origins, strict=True))
     )
+
+
+def runs_of_calls(messages: Iterable[T], calls: Callable[[T], bool | None]) -> Iterator[list[T]]:
+    """Yields the messages, each alone, but those of the model's in a row that end with calls, and begin with some, together:
+    some frameworks give parallel calls so. `calls` says whether a message of the model's has calls, None for any other."""
+    run = list[T]()
+    for message in messages:
+        has_calls = calls(message)
+        if has_calls is not None and (run or has_calls):
+            run.append(message)
+            continue
+        yield from _up_to_calls(run, calls)
+        run = []
+        yield [message]
+    yield from _up_to_calls(run, calls)
+
+
+def _up_to_calls(run: list[T], calls: Callable[[T], bool | None]) -> Iterator[list[T]]:
+    end = max((index for index, message in enumerate(run) if calls(message)), default=-1) + 1
+    if end:
+        yield run[:end]
+    yield from ([message] for message in run[end:])
 
 
 # Stand-ins.
