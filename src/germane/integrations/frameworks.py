@@ -106,26 +106,27 @@ def is_unchanged(compaction: Compaction, given: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-def runs_of_calls(messages: Iterable[T], calls: Callable[[T], bool | None]) -> Iterator[list[T]]:
-    """Yields the messages, each alone, but those of the model's in a row that end with calls, and begin with some, together:
-    some frameworks give parallel calls so. `calls` says whether a message of the model's has calls, None for any other."""
-    run = list[T]()
+def runs_of_calls(messages: Iterable[T], calls: Callable[[T], bool | None], results: Callable[[T], bool]) -> Iterator[list[T]]:
+    """Yields the messages, each alone, but together those of the model's in a row that begin with calls, up to the last one
+    with calls or, where results follow, to the end of the row: some frameworks give one turn so. `calls` says whether a
+    message of the model's has calls, None for any other message; `results` says whether a message has results."""
+    row = list[T]()
     for message in messages:
         has_calls = calls(message)
-        if has_calls is not None and (run or has_calls):
-            run.append(message)
+        if has_calls is not None and (row or has_calls):
+            row.append(message)
             continue
-        yield from _up_to_calls(run, calls)
-        run = []
+        yield from _as_turns(row, calls, whole=results(message))
+        row = []
         yield [message]
-    yield from _up_to_calls(run, calls)
+    yield from _as_turns(row, calls, whole=False)
 
 
-def _up_to_calls(run: list[T], calls: Callable[[T], bool | None]) -> Iterator[list[T]]:
-    end = max((index for index, message in enumerate(run) if calls(message)), default=-1) + 1
+def _as_turns(row: list[T], calls: Callable[[T], bool | None], *, whole: bool) -> Iterator[list[T]]:
+    end = len(row) if whole else max((index for index, message in enumerate(row) if calls(message)), default=-1) + 1
     if end:
-        yield run[:end]
-    yield from ([message] for message in run[end:])
+        yield row[:end]
+    yield from ([message] for message in row[end:])
 
 
 # Stand-ins.

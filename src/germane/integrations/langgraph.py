@@ -180,7 +180,10 @@ def compacted_messages(
     """Returns the messages as `compact` leaves their stand-ins: unchanged ones are the same objects, changed ones are copies
     with the same id, and germane's own have an id that follows from their content. Calls of one turn that came as several
     messages are one message, as chat APIs take them."""
-    messages = [run[0] if len(run) == 1 else _joined(run) for run in runs_of_calls(messages, _calls)]
+    messages = [
+        run[0] if len(run) == 1 else _joined(run)
+        for run in runs_of_calls(messages, _calls, lambda message: isinstance(message, ToolMessage))
+    ]
     given = stand_ins(messages)
     compaction = compact(given)
     if is_unchanged(compaction, given):

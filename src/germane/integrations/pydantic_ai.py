@@ -227,7 +227,8 @@ def compacted_messages(
     """Returns the messages as `compact` leaves their stand-ins. A message whose parts all stay is the same object; one that
     lost parts, or whose results were masked, is a copy with everything else it holds. Calls of one turn that came as several
     responses are one response, as chat APIs take them."""
-    messages = [run[0] if len(run) == 1 else _joined(run) for run in runs_of_calls(messages, _calls)]
+    runs = runs_of_calls(messages, _calls, _results)
+    messages = [run[0] if len(run) == 1 else _joined(run) for run in runs]
     pieces = _pieces(messages)
     given = [piece.raw for piece in pieces]
     compaction = compact(given)
@@ -244,6 +245,12 @@ def _calls(message: pydantic.ModelMessage) -> bool | None:
     if not isinstance(message, pydantic.ModelResponse):
         return None
     return any(isinstance(part, pydantic.ToolCallPart) for part in message.parts)
+
+
+def _results(message: pydantic.ModelMessage) -> bool:
+    """Whether a request has results of calls."""
+    kinds = (pydantic.ToolReturnPart, pydantic.RetryPromptPart)
+    return any(isinstance(part, kinds) and part.tool_name for part in message.parts)
 
 
 def _joined(run: Sequence[pydantic.ModelMessage]) -> pydantic.ModelMessage:
