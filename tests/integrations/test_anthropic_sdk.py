@@ -206,27 +206,6 @@ class Failing:
         raise RuntimeError("out of order")
 
 
-def test_what_the_caller_appends_before_a_turn_is_recorded_isnt_part_of_it(provider: LocalProvider, agent: sync.Agent) -> None:
-    """A body of a bare `post` is the caller's own list."""
-    waiting, record = Event(), agent.record
-
-    class Slow(Failing):
-        def record(self, *given: Any, **named: Any) -> Any:
-            waiting.wait()
-            return record(*given, **named)
-
-    slow: Any = Slow(agent)
-    middleware = BlockingMemoryMiddleware(slow, session="tuesday")
-    asked = [{"role": "user", "content": FACT}]
-    with Anthropic(base_url=provider.url, api_key="none", middleware=[middleware]) as client:
-        ask(client, "First.", extra_headers={"X-Germane-Session": "monday"})
-        client.post("/v1/messages", body={"model": MODEL, "max_tokens": 9, "messages": asked}, cast_to=object)
-    asked.append({"role": "assistant", "content": "Something else."})
-    waiting.set()
-    assert middleware.flush()
-    assert kept(agent) == [FACT, SAID]
-
-
 @pytest.mark.parametrize("hangs", [False, True])
 @pytest.mark.parametrize("broken", [("assemble",), ("assemble", "fallback", "record")])
 def test_an_engine_that_fails_or_hangs_stops_no_request(

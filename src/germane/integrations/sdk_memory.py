@@ -141,7 +141,6 @@ class SdkMemory(Generic[A]):
             session = headers.get(SESSION, self._session)
             if not messages or not isinstance(messages, list | tuple) or session == "":
                 return None
-            messages = tuple(messages)  # the caller's own list grows before the turn is recorded
             if session is None:
                 raise LookupError(f"give session=, or the header {SESSION}")
             held = _mapping(fields.get("thread")).get("type") == "continue" or any(
