@@ -44,7 +44,7 @@ _GRACE = 0.25
 _MAX_HUNG = 4
 """Calls that may hang at once in threads of their own; until one of them ends, requests go as they came."""
 _MAX_WAITING = 256
-"""ReadAnswers that may wait to be recorded."""
+"""Answers that may wait to be recorded."""
 _MAX_COPY = 16 * 2**20
 """Bytes of an answer; a longer one is relayed and not recorded."""
 _RECORDING = 10.0
