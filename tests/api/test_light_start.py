@@ -65,6 +65,7 @@ PACKAGES = [
 """The distributions beside germane, and packages of the extras and of what they bring along."""
 
 TWIN = "from germane.sync import Germane"
+REMOTE = "from germane.api.remote.http import RemoteGermane; RemoteGermane('http://localhost:1')"
 OPENED = """
 import asyncio
 from germane import Germane
@@ -104,6 +105,13 @@ def test_each_room_is_there() -> None:
 def test_what_few_programs_use_is_not_loaded_before(program: str) -> None:
     """Neither an import nor a first memory, search and assembly loads it: each process would pay for it."""
     assert among(loaded(program), ROOMS, PACKAGES) == []
+
+
+@pytest.mark.requirement("HTTP-1")
+def test_a_client_over_http_loads_no_engine() -> None:
+    """Neither a store, nor the search, nor gRPC."""
+    others = ["api.agent", "api.germane", "engine", "search", "stores", "stages"]
+    assert among(loaded(REMOTE), [*ROOMS, *others], [*PACKAGES, "numpy", "apsw", "grpc", "google.protobuf"]) == []
 
 
 async def test_a_store_command_loads_neither_other_commands_nor_a_vocabulary(tmp_path: Path) -> None:

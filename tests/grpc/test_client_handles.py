@@ -50,6 +50,7 @@ ELSEWHERE = {
     "delegations.begin": "`delegate` is its verb",
     "documents.ingest_folder": "it reads files of this machine",
     "tasks.expand": "takes a context of this process; `expand` of the client takes ids",
+    "within": f"{BEGINS}; every call names its scope",
     "germane.agent": f"{BEGINS}; every call names its scope",
     "germane.close": PROCESS,
     "germane.open": PROCESS,
