@@ -12,8 +12,9 @@ from germane.types.reports import Metadata
 class ClientMetadata(Metadata):
     """The service's metadata and the id of the request.
 
-    `fallback_reason` may also be one of the client's own: `grpc_error:<CODE>`, `client_error:<what>` or `client_breaker_open`.
-    With each of those `degradation_level` is 3. `timings` are seconds by stage, measured on the server.
+    `fallback_reason` may also be one of the client's own: `grpc_error:<CODE>`, `http_error:<what>`,
+    `client_error:<what>` or `client_breaker_open`. With each of those `degradation_level` is 3. `timings` are seconds by stage,
+    measured on the server.
     """
 
     request_id: str = ""
