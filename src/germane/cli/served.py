@@ -44,7 +44,9 @@ _TLS, _PLAIN = ("grpcs",), ("grpc", "")
 _HANDLES = ("blocks", "conversations", "events", "graph", "memories", "tasks")
 _VERBS = (
     "audit",
+    "build_context",
     "directive",
+    "expand",
     "feedback",
     "find",
     "forget",
