@@ -105,13 +105,9 @@ async def test_a_long_text_is_opened_in_steps(germane: Germane, agent: Agent) ->
         start = int(re.findall(r"open with start=(\d+)", first)[0])
         second = await called(client, "open", id="m1", start=start)
         [content] = (await client.read_resource("germane://memory/m1")).contents
-    assert "more characters" not in await_free(second)[-60:]
-    assert inner(first) + inner(second) == text.strip() or inner(first) + inner(second) == text
-    assert text.strip() in content.model_dump()["text"]
-
-
-def await_free(text: str) -> str:
-    return text
+    assert "more characters" not in second
+    assert inner(first) + inner(second) == text
+    assert inner(content.model_dump()["text"]) == text
 
 
 def inner(answer: str) -> str:
@@ -231,24 +227,22 @@ async def test_faults_are_answers(germane: Germane, agent: Agent, era: str) -> N
     async with connected(germane, agent, era) as client:
         for tool, arguments in (
             ("recall", {}),
-            ("recall", {"query": ""}),
-            ("recall", {"query": "x" * 2_000_000}),
             ("recall", {"query": ["a"]}),
             ("remember", {"text": ""}),
             ("remember", {"text": "a", "kind": "poem"}),
             ("open", {"id": "\x00"}),
             ("open", {"id": "x", "start": -1}),
-            ("forget", {"ids": []}),
             ("forget", {"ids": "all"}),
             ("feedback", {"ids": [1]}),
         ):
-            await called(client, tool, fails=tool != "forget" or arguments["ids"] != [], **arguments)
+            await called(client, tool, fails=True, **arguments)
         for read in ("germane://nothing", "germane://memory/../directive", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(read)
         with pytest.raises(MCPError):
             await client.get_prompt("nothing")
-        assert await called(client, "recall", query="Where is the dog?") == "nothing is known"
+        for query in ("Where is the dog?", "", "x " * 500_000):
+            assert await called(client, "recall", query=query) == "nothing is known"
 
 
 async def test_a_secret_is_redacted_and_told(germane: Germane, agent: Agent) -> None:

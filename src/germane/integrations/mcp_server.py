@@ -5,7 +5,7 @@ escaped, between tags with a nonce. Whoever makes the server chooses the scope; 
 brings the SDK.
 """
 
-# Without `from __future__ import annotations`: the SDK evaluates the annotations of tools, and one of them names a local function.
+# Without `from __future__ import annotations`: the SDK evaluates the annotations of tools, and one names a local function.
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
-from germane.api.operations import operations
+from germane.api.remote_verbs import RemoteVerbs
 from germane.errors import GermaneError, MissingExtra, NotFound
 from germane.kinds.memories.value import Receipt
 from germane.stages.write.escape import NONCE_LENGTH, escape_operator
@@ -62,9 +62,10 @@ class Call(Protocol):
 def calls_of(germane: Germane, agent: Agent) -> Call:
     """Returns what calls the operations of an agent in this process."""
 
+    verbs = RemoteVerbs(agent, germane, keep=True)
+
     async def call(name: str, /, **arguments: Any) -> Any:
-        operation = operations()[name]
-        return await operation.run(agent, operation.arguments(arguments), germane=germane)
+        return await getattr(verbs if hasattr(verbs, name) else agent, name)(**arguments)
 
     return call
 

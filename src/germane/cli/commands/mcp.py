@@ -29,12 +29,12 @@ async def _serve(options: GlobalOptions) -> None:
 
     from germane.integrations.mcp_server import memory_server
 
-    async with OpenedLate(lambda: _opened(options)) as call:
+    async with OpenedLate(lambda: opened(options)) as call:
         await memory_server(call, version=version("germane")).run_stdio_async()
 
 
 @asynccontextmanager
-async def _opened(options: GlobalOptions) -> AsyncIterator[Call]:
+async def opened(options: GlobalOptions) -> AsyncIterator[Call]:
     from germane.integrations.mcp_server import calls_of
 
     async with options.open_store(create=True, warm=True) as (germane, agent):
