@@ -8,7 +8,7 @@ brings the SDK.
 # Without `from __future__ import annotations`: the SDK evaluates the annotations of tools, and one names a local function.
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from hashlib import sha256
 from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Protocol
@@ -24,9 +24,19 @@ from germane.text.templates import neutralise
 
 try:
     from mcp.server.caching import CacheHint
-    from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, MCPServer, Resolve
+    from mcp.server.mcpserver import (
+        AcceptedElicitation,
+        Context,
+        Elicit,
+        ElicitationResult,
+        MCPServer,
+        RequestStateSecurity,
+        Resolve,
+    )
     from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
     from mcp.server.mcpserver.tools import Tool
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import ToolAnnotations
     from pydantic import BaseModel, Field
 except ModuleNotFoundError as error:
@@ -56,7 +66,7 @@ Kind = Literal["note", "fact", "preference", "procedure", "episode"]
 class Call(Protocol):
     """Calls an operation of one scope by its name: `await call("expand", id="…")`. Raises germane's errors."""
 
-    def __call__(self, name: str, /, **arguments: Any) -> Awaitable[Any]: ...
+    def __call__(self, name: str, /, **arguments: Any) -> Coroutine[Any, Any, Any]: ...
 
 
 def calls_of(germane: Germane, agent: Agent) -> Call:
@@ -76,8 +86,9 @@ class Consent(BaseModel):
     forget: bool = Field(description="Erase it for good?")
 
 
-def memory_server(call: Call, *, version: str = "") -> MCPServer[Any]:
-    """Returns the server for what `call` calls. An error of germane's is an error of the tool, with its text."""
+def memory_server(call: Call, *, version: str = "", asking: RequestStateSecurity | None = None) -> MCPServer[Any]:
+    """Returns the server for what `call` calls. An error of germane's is an error of the tool, with its text. `asking` seals
+    what is asked; by default this process alone can read the answer."""
 
     async def asked(name: str, /, **arguments: Any) -> Any:
         try:
@@ -172,6 +183,7 @@ def memory_server(call: Call, *, version: str = "") -> MCPServer[Any]:
         log_level="ERROR",
         cache_hints={"tools/list": _LISTED, "resources/list": _LISTED, "prompts/list": _LISTED},
         subscriptions=False,
+        request_state_security=asking,
     )
     server.resource("germane://directive", description="The agent's standing instructions.")(directive)
     server.resource("germane://profile", description="What always stands for the user.")(profile)
@@ -180,7 +192,18 @@ def memory_server(call: Call, *, version: str = "") -> MCPServer[Any]:
     return server
 
 
-def _tool(function: Callable[..., Awaitable[str]], description: str, hints: ToolAnnotations, **given: Any) -> Tool:
+def http_manager(call: Call, *, key: str, max_bytes: int) -> StreamableHTTPSessionManager:
+    """Returns what answers HTTP requests without sessions. All processes with the same `key` read the answers to what one of
+    them asks. Who calls, and from where, isn't checked here."""
+    server = memory_server(call, asking=RequestStateSecurity(keys=[key]))
+    guard = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.streamable_http_app(
+        json_response=True, stateless_http=True, max_request_body_size=max_bytes, transport_security=guard
+    )
+    return server.session_manager
+
+
+def _tool(function: Callable[..., Coroutine[Any, Any, str]], description: str, hints: ToolAnnotations, **given: Any) -> Tool:
     """A tool whose schema has no titles: they repeat the names of the arguments, and a client pays for each token."""
     tool = Tool.from_function(function, description=description, annotations=hints, structured_output=False, **given)
     tool.parameters.pop("title", None)
