@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from mcp import Client
@@ -13,6 +14,8 @@ from mcp import Client
 from germane import Agent, Germane
 from germane.cli import main
 from germane.integrations.mcp_server import calls_of, memory_server
+from germane.service.http.mcp import agent_in
+from germane.service.http.routes import query_of, scope_of
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("MCP-1")
@@ -26,9 +29,16 @@ def entries() -> list[dict[str, Any]]:
     return [servers["germane"] for servers in read]
 
 
+def test_the_entry_over_http_is_a_url_of_the_port() -> None:
+    """Its path has an agent, its query a user."""
+    url = urlsplit(entries()[-1]["url"])
+    assert agent_in(url.path.encode()) == "coding"
+    assert scope_of(query_of(url.query.encode())) == {"user": "caroline"}
+
+
 def test_the_entries_start_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Each is the same command, whose options there are."""
-    first, second = entries()
+    first, second, _ = entries()
     assert first == second
     assert first["command"] == "germane"
     assert main([*first["args"], "--help"]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
-from germane import Germane
+from germane import Germane, MissingExtra
+from germane.service.http import mcp as mcp_over_http
 from support.http_api import HttpApi, serving_api
 from support.listening import opened
 
@@ -56,6 +58,38 @@ async def test_the_url_says_whose_memory_it_is(germane: Germane, era: str) -> No
             async with connected(api, other, era) as client:
                 await called(client, "open", fails=True, id=id)
                 assert await called(client, "forget", ids=[id]) == "nothing matches: nothing was forgotten"
+
+
+@ERAS
+async def test_requests_at_once_dont_meet(germane: Germane, era: str) -> None:
+    """Each request is answered from the scope of its own URL, whatever else runs."""
+    async with serving_api(germane) as api:
+
+        async def told(user: str) -> list[str]:
+            async with connected(api, f"/mcp/support?org=acme&user={user}", era) as client:
+                await called(client, "remember", text=f"The code of the door is {user}-17")
+                return [await called(client, "recall", query="What is the code of the door?") for _ in range(5)]
+
+        users = [f"user{number}" for number in range(6)]
+        for user, answers in zip(users, await asyncio.gather(*map(told, users)), strict=True):
+            for answer in answers:
+                assert [one for one in users if f"{one}-17" in answer] == [user]
+
+
+async def test_without_the_extra_the_port_says_what_to_install(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest of the port works."""
+
+    def missing(name: str) -> Any:
+        raise MissingExtra("mcp", "mcp")
+
+    async with serving_api(germane) as api:
+        monkeypatch.setattr(mcp_over_http, "import_module", missing)
+        for _ in range(2):
+            refused = await api.raw("POST", "/mcp/support", LIST, accept=ACCEPT)
+            assert refused.status == 501
+            assert "germane[mcp]" in refused.json["detail"]
+        monkeypatch.undo()
+        assert (await api.raw("POST", "/mcp/support", LIST, accept=ACCEPT)).status == 200
 
 
 async def test_the_person_is_asked_over_http(germane: Germane) -> None:

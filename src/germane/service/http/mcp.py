@@ -48,10 +48,11 @@ class McpPort:
         self._germane, self._ports, self._max_bytes, self._observer = germane, ports, max_bytes, observer
         self._resolver = AgentResolver(germane)
         self._manager: asyncio.Task[Any] | None = None
+        self._running: asyncio.Task[None] | None = None
 
     async def answer(self, request: HttpRequest, scope: AsgiScope, send: Send) -> None:
         """Answers one request. Raises what refuses it before it is read: `HttpRefused`, `Refused`, `InvalidInput`."""
-        agent = _agent_in(request.raw_path)
+        agent = agent_in(request.raw_path)
         if request.method != "POST":
             raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, "MCP takes POST here: there are no sessions", allow="POST")
         started = self._ports.clock.steady()
@@ -132,8 +133,8 @@ class McpPort:
                 record.error = None
 
 
-def _agent_in(raw_path: bytes) -> str:
-    """The agent that the path names. Raises `HttpRefused`."""
+def agent_in(raw_path: bytes) -> str:
+    """Returns the agent that the path names. Raises `HttpRefused`."""
     written = raw_path.decode("ascii", "replace").removeprefix(ROOT)
     if not written or "/" in written:
         raise HttpRefused(HTTPStatus.NOT_FOUND, "MCP is at /mcp/ and the agent's name")
