@@ -52,6 +52,7 @@ docs: $(VENV)/.ready-dev  ## write docs/modules.md, docs/reference/cli.md and sc
 twins: $(VENV)/.ready-dev  ## write the clients' handles, and the blocking twins of the asynchronous classes
 	@PYTHONPATH=tests $(BIN)/python -m support.client_handles
 	@$(BIN)/python -m tools.twins
+	@$(BIN)/python -m tools.typescript
 
 proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb
 	@$(BIN)/python proto/generate.py
@@ -64,7 +65,13 @@ clean:  ## remove .venv and all generated files
 $(VENV)/.ready-dev: pyproject.toml packages/eval/pyproject.toml packages/testing/pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV) for development, a minute or two …" >&2
 	@$(PIP) install -e '.[blocks,cli,minilm,openai,serve,tokens,wordllama,dev]' -e packages/eval -e 'packages/testing[provider]'
+	@$(NODE)
 	@touch $(VENV)/.ready-demo $@
+
+# The TypeScript client's tests need node, which comes from Debian where that may be installed. Without it they are left out.
+NODE := command -v node >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs; } >/dev/null 2>&1; } || \
+  echo "node isn't installed: the TypeScript client isn't tested (sudo apt-get install -y nodejs)" >&2
 
 $(VENV)/.ready-demo: pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV), about a minute …" >&2

@@ -7,6 +7,7 @@ others         what forgetting, lists and an export cost among many users, and a
 load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
+doors          one assembly in the library, over gRPC, over HTTP
 service        over gRPC: normal work, overload, and a failing store
 port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
@@ -87,6 +88,7 @@ from bench import (
     current,
     digest,
     distil,
+    doors,
     embedders,
     entered,
     entities,
@@ -243,6 +245,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "doors":
+            doors.main(rest)
         case "proven":
             return proven.main(rest)
         case "port":

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from germane import Germane
+from germane.api.agent import Agent
+from germane.api.operations import operations
+from germane.grpc.server.admission import Limits
+from germane.service.http import routes
 from germane.service.http.api import closed_for
 from germane.settings.serving import ServiceSettings
 from support.http_api import HttpApi, serving_api
@@ -20,8 +26,14 @@ OWN = "/v1/agents/support"
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[HttpApi]:
-    async with opened(tmp_path) as germane, serving_api(germane) as served:
+async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
+    async with opened(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def api(germane: Germane) -> AsyncIterator[HttpApi]:
+    async with serving_api(germane) as served:
         yield served
 
 
@@ -114,6 +126,13 @@ async def test_an_edit_can_be_held_to_what_was_read(api: HttpApi) -> None:
     assert (same.status, same.body) == (304, b"")
     new = await api.raw("GET", f"{OWN}/blocks/get?org=acme&label=notes", if_none_match=read.headers["etag"])
     assert new.status == 200
+
+
+async def test_without_keys_the_org_is_the_librarys_default(germane: Germane, api: HttpApi) -> None:
+    """So that the service shows what a script on the same machine has stored."""
+    await germane.agent("support").remember("The office is in Ghent", kind="note")
+    found = await api("GET", f"{OWN}/memories/list")
+    assert [memory["content"]["body"] for memory in found.json["memories"]] == ["The office is in Ghent"]
 
 
 async def test_head_has_no_body(api: HttpApi) -> None:
@@ -211,3 +230,52 @@ async def _keys_hold(germane: Germane) -> None:
         assert (await api.raw("GET", "/v1/agents", **held)).status == 403
         assert (await api.raw("POST", f"{OWN}/tasks/push", {"goal": "x"}, **held)).status == 403
         assert (await api.raw("GET", f"{OWN}/stats", host="memory.example", **held)).status == 200
+
+
+async def _opened_with(api: HttpApi, head: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection(api.address.host, api.address.port)
+    writer.write(head)
+    return reader, writer
+
+
+async def test_a_body_that_does_not_come_is_refused(germane: Germane) -> None:
+    """408, and the connection holds no slot any longer."""
+    async with serving_api(germane, limits=Limits(body_seconds=0.01)) as api:
+        head = (
+            f"POST {OWN}/tasks/push HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+        )
+        reader, writer = await _opened_with(api, head.encode() + b'{"g')
+        assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
+        writer.close()
+
+
+async def test_a_caller_who_goes_away_ends_the_work(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs for nobody is cancelled."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def endless(self: Agent) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    stats = operations()["stats"]
+    monkeypatch.setattr(routes, "operations", lambda: {"stats": replace(stats, method=endless)})
+    routes._names.cache_clear()
+    try:
+        async with serving_api(germane) as api:
+            _, writer = await _opened_with(api, f"GET {OWN}/stats HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            await begun.wait()
+            writer.close()
+            await ended.wait()
+    finally:
+        routes._names.cache_clear()
+
+
+async def test_calls_beyond_the_slots_are_told_to_come_again(germane: Germane) -> None:
+    """429 with the seconds to wait."""
+    async with serving_api(germane, limits=Limits(calls=0)) as api:
+        found = await api("GET", f"{OWN}/stats")
+        assert (found.status, found.headers["retry-after"]) == (429, "1")
+        assert (await api("GET", "/v1/openapi.json")).status == 200

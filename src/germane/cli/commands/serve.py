@@ -31,9 +31,7 @@ _REQUIRED = ("grpc", "grpc_health", "grpc_reflection", "orjson", "prometheus_cli
 def serve(
     context: typer.Context,
     grpc: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="The address of the gRPC server.")] = None,
-    http: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="The address of health and metrics over HTTP, or off.")
-    ] = None,
+    http: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="The address of the HTTP port, or off.")] = None,
     workers: Annotated[int | None, typer.Option(help="The number of processes; they share the port and the database.")] = None,
     require_keys: Annotated[
         bool | None, typer.Option(help="Whether callers need an API key. Default: yes, except on a loopback address.")
@@ -117,7 +115,7 @@ def _announce(serving: ServiceSettings, where: Listening, *, json: bool) -> None
         addresses = {"grpc": str(where.grpc), "http": http, "workers": serving.workers, "keys": serving.keys_required}
         print(dumps(addresses), flush=True)
         return
-    also = "" if http is None else f", health and metrics on http://{http}"
+    also = "" if http is None else f", HTTP on http://{http} (try it: /v1/docs)"
     who = "callers need an API key" if serving.keys_required else "anybody on this machine may call"
     console().print(f"serving {serving.db}: gRPC on {where.grpc}{also}; {who}; Ctrl-C ends it", soft_wrap=True)
 

@@ -189,7 +189,7 @@ def _parameters() -> dict[str, Any]:
             "name": "org",
             "in": "query",
             "schema": text,
-            "description": "The org; the key's by default. Needed where the service asks for no keys.",
+            "description": "The org; the key's by default, and `default` where the service asks for no keys.",
         },
         "if_match": {
             "name": "If-Match",
@@ -228,7 +228,10 @@ _FILES: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 _DOCUMENT = f"{ROOT}/openapi.json"
-_GUARD = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+_GUARD = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
+    " frame-ancestors 'none'"
+)
 
 
 async def page(method: str, path: bytes) -> tuple[dict[str, str], bytes] | None:
