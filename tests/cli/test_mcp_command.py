@@ -99,6 +99,23 @@ async def test_a_store_that_opens_later_is_used_then(agent: Agent, germane: Germ
     assert tries == ["opened"] * 4 + ["closed"]
 
 
+async def test_the_end_doesnt_open_a_store_again(agent: Agent, germane: Germane) -> None:
+    """Where the store couldn't be opened, nothing is tried when the client goes."""
+    tries: list[str] = []
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[Call]:
+        tries.append("opened")
+        if tries:
+            raise StoreUnavailable("no directory for the database")
+        yield calls_of(germane, agent)
+
+    async with OpenedLate(opening) as call:
+        with pytest.raises(StoreUnavailable):
+            await call("directive")
+    assert tries == ["opened"]
+
+
 async def test_a_directory_that_is_missing_is_an_error_of_the_tool(tmp_path: Path) -> None:
     """It is told what to do, and nothing raises at the end."""
     options = GlobalOptions(db=tmp_path / "none" / "a.db", user="u")

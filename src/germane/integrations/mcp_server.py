@@ -10,6 +10,7 @@ brings the SDK.
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from hashlib import sha256
+from importlib.metadata import version
 from string import ascii_lowercase
 from typing import Annotated, Any, Literal, Protocol
 
@@ -71,7 +72,6 @@ class Call(Protocol):
 
 def calls_of(germane: Germane, agent: Agent) -> Call:
     """Returns what calls the operations of an agent in this process."""
-
     verbs = RemoteVerbs(agent, germane, keep=True)
 
     async def call(name: str, /, **arguments: Any) -> Any:
@@ -86,7 +86,7 @@ class Consent(BaseModel):
     forget: bool = Field(description="Erase it for good?")
 
 
-def memory_server(call: Call, *, version: str = "", asking: RequestStateSecurity | None = None) -> MCPServer[Any]:
+def memory_server(call: Call, *, asking: RequestStateSecurity | None = None) -> MCPServer[Any]:
     """Returns the server for what `call` calls. An error of germane's is an error of the tool, with its text. `asking` seals
     what is asked; by default this process alone can read the answer."""
 
@@ -155,7 +155,7 @@ def memory_server(call: Call, *, version: str = "", asking: RequestStateSecurity
     server = MCPServer[Any](
         "germane",
         instructions=_INSTRUCTIONS,
-        version=version,
+        version=version("germane"),
         tools=[
             _tool(
                 recall,

@@ -25,12 +25,10 @@ def mcp(context: typer.Context) -> None:
 
 
 async def _serve(options: GlobalOptions) -> None:
-    from importlib.metadata import version
-
     from germane.integrations.mcp_server import memory_server
 
     async with OpenedLate(lambda: opened(options)) as call:
-        await memory_server(call, version=version("germane")).run_stdio_async()
+        await memory_server(call).run_stdio_async()
 
 
 @asynccontextmanager
@@ -62,7 +60,8 @@ class OpenedLate:
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        await asyncio.gather(self._begun(), return_exceptions=True)
+        if self._call is not None:
+            await asyncio.gather(self._call, return_exceptions=True)
         await self._stack.aclose()
 
     def _begun(self) -> asyncio.Future[Call]:
