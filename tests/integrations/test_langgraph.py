@@ -262,3 +262,23 @@ def test_pictures_in_a_tools_result_count() -> None:
     results = [ToolMessage(content, tool_call_id="t1") for content in (parts, "done")]
     seen, unseen = (compact(stand_ins([called, each]), model="gpt-5.4", provider="openai").tokens for each in results)
     assert seen > unseen + 50
+
+
+def test_parallel_calls_that_came_as_several_messages_are_kept() -> None:
+    """As one message, with the content and the calls of all; their results follow. Nothing else is changed."""
+
+    def call(named: str, **fields: Any) -> AIMessage:
+        return AIMessage(tool_calls=[{"name": "order", "args": {"n": 1}, "id": named, "type": "tool_call"}], **fields)
+
+    results = [ToolMessage("one", tool_call_id="a"), ToolMessage("two", tool_call_id="b")]
+    split = [HumanMessage("Order both."), call("a", content="Both:", id="m1"), call("b", content=""), *results]
+    kept: list[Any] = compacted_messages(split, lambda given: compact(given, model="gpt-4o", max_tokens=4_000))
+    assert [message.type for message in kept] == ["human", "ai", "tool", "tool"]
+    assert [one["id"] for one in kept[1].tool_calls] == ["a", "b"]
+    assert (kept[1].content, kept[1].id, kept[0], kept[2:]) == ("Both:", "m1", split[0], results)
+    between = [HumanMessage("Order."), call("a", content=""), AIMessage("One moment."), results[0], AIMessage("Done.")]
+    joined: list[Any] = compacted_messages(between, lambda given: compact(given, model="gpt-4o", max_tokens=4_000))
+    assert [message.type for message in joined] == ["human", "ai", "tool", "ai"]
+    assert (joined[1].content, joined[1].tool_calls[0]["id"], joined[3]) == ("One moment.", "a", between[4])
+    apart = [HumanMessage("Hi"), AIMessage("Hello."), AIMessage("What can I do?"), HumanMessage("Wait")]
+    assert compacted_messages(apart, lambda given: compact(given, model="gpt-4o", max_tokens=4_000)) == apart

@@ -39,7 +39,7 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from germane.integrations import MemoryArchive
+from germane.integrations import MemoryArchive, compact
 from germane.integrations.pydantic_ai import (
     HistoryCompaction,
     compacted_messages,
@@ -289,3 +289,14 @@ async def test_with_an_archive_the_agent_gets_the_tool_that_brings_back_what_lef
     assert "row row" in shown[0]
     processed = Agent(TestModel(), tools=[show_earlier_tool(archive)])
     assert "nothing under this handle" in (await processed.run("show")).output
+
+
+def test_parallel_calls_that_came_as_several_responses_are_kept() -> None:
+    """As one response with the parts of all; the request with their results stays the same object."""
+    first = ModelResponse(parts=[TextPart("Both:"), ToolCallPart("order", {"n": 1}, "a")])
+    second = ModelResponse(parts=[ToolCallPart("order", {"n": 2}, "b")])
+    results = ModelRequest(parts=[ToolReturnPart("order", "one", "a"), ToolReturnPart("order", "two", "b")])
+    asked = ModelRequest(parts=[UserPromptPart("Order both.")])
+    kept = compacted_messages([asked, first, second, results], lambda given: compact(given, model="gpt-4o", max_tokens=4_000))
+    assert [type(message) for message in kept] == [ModelRequest, ModelResponse, ModelRequest]
+    assert (kept[0], list(kept[1].parts), kept[2]) == (asked, [*first.parts, *second.parts], results)

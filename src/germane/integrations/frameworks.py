@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from germane.text.injected import HANDLE, earlier_text
 
 _LOG = logging.getLogger("germane.integrations")
 _Sent = TypeVar("_Sent")
+T = TypeVar("T")
 
 
 class FrameworkCompaction:
@@ -103,6 +104,29 @@ def is_unchanged(compaction: Compaction, given: Sequence[Mapping[str, Any]]) -> 
         index == origin and message is given[index]
         for index, (message, origin) in enumerate(zip(compaction.messages, compaction.origins, strict=True))
     )
+
+
+def runs_of_calls(messages: Iterable[T], calls: Callable[[T], bool | None], results: Callable[[T], bool]) -> Iterator[list[T]]:
+    """Yields the messages, each alone, but together those of the model's in a row that begin with calls, up to the last one
+    with calls or, where results follow, to the end of the row: some frameworks give one turn so. `calls` says whether a
+    message of the model's has calls, None for any other message; `results` says whether a message has results."""
+    row = list[T]()
+    for message in messages:
+        has_calls = calls(message)
+        if has_calls is not None and (row or has_calls):
+            row.append(message)
+            continue
+        yield from _as_turns(row, calls, whole=results(message))
+        row = []
+        yield [message]
+    yield from _as_turns(row, calls, whole=False)
+
+
+def _as_turns(row: list[T], calls: Callable[[T], bool | None], *, whole: bool) -> Iterator[list[T]]:
+    end = len(row) if whole else max((index for index, message in enumerate(row) if calls(message)), default=-1) + 1
+    if end:
+        yield row[:end]
+    yield from ([message] for message in row[end:])
 
 
 # Stand-ins.

@@ -31,6 +31,7 @@ from germane.integrations.frameworks import (
     picture,
     plain_text,
     result,
+    runs_of_calls,
     said,
     tool_call,
 )
@@ -177,7 +178,12 @@ def compacted_messages(
     messages: Sequence[BaseMessage], compact: Callable[[Sequence[Mapping[str, Any]]], Compaction]
 ) -> list[BaseMessage]:
     """Returns the messages as `compact` leaves their stand-ins: unchanged ones are the same objects, changed ones are copies
-    with the same id, and germane's own have an id that follows from their content."""
+    with the same id, and germane's own have an id that follows from their content. Calls of one turn that came as several
+    messages are one message, as chat APIs take them."""
+    messages = [
+        run[0] if len(run) == 1 else _joined(run)
+        for run in runs_of_calls(messages, _calls, lambda message: isinstance(message, ToolMessage))
+    ]
     given = stand_ins(messages)
     compaction = compact(given)
     if is_unchanged(compaction, given):
@@ -191,6 +197,26 @@ def compacted_messages(
         else:
             out.append(_changed(messages[origin], given[origin], written))
     return out
+
+
+def _calls(message: BaseMessage) -> bool | None:
+    """Whether a message of the model's has calls; None for any other message."""
+    return bool(message.tool_calls or message.invalid_tool_calls) if isinstance(message, AIMessage) else None
+
+
+def _joined(run: Sequence[BaseMessage]) -> BaseMessage:
+    """Returns the model's messages as one, with the content and the calls of all; what else they hold is the first one's."""
+    first, blocks = run[0], list[Any]()
+    for message in run:
+        blocks += [message.content] * bool(message.content) if isinstance(message.content, str) else message.content
+    plain = all(isinstance(block, str) for block in blocks)
+    lists = {
+        name: [call for message in run for call in getattr(message, name)] for name in ("tool_calls", "invalid_tool_calls")
+    }
+    raw = [call for message in run for call in message.additional_kwargs.get("tool_calls") or ()]
+    others = first.additional_kwargs | ({"tool_calls": raw} if raw else {})
+    content: Any = "\n\n".join(blocks) if plain else blocks
+    return first.model_copy(update={"content": content, "additional_kwargs": others, **lists})
 
 
 def _own(written: Mapping[str, Any]) -> BaseMessage:

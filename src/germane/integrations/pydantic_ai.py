@@ -34,6 +34,7 @@ from germane.integrations.frameworks import (
     picture,
     plain_text,
     result,
+    runs_of_calls,
     said,
     tool_call,
 )
@@ -224,7 +225,10 @@ def compacted_messages(
     messages: Sequence[pydantic.ModelMessage], compact: Callable[[Sequence[Mapping[str, Any]]], Compaction]
 ) -> list[pydantic.ModelMessage]:
     """Returns the messages as `compact` leaves their stand-ins. A message whose parts all stay is the same object; one that
-    lost parts, or whose results were masked, is a copy with everything else it holds."""
+    lost parts, or whose results were masked, is a copy with everything else it holds. Calls of one turn that came as several
+    responses are one response, as chat APIs take them."""
+    runs = runs_of_calls(messages, _calls, _results)
+    messages = [run[0] if len(run) == 1 else _joined(run) for run in runs]
     pieces = _pieces(messages)
     given = [piece.raw for piece in pieces]
     compaction = compact(given)
@@ -234,6 +238,24 @@ def compacted_messages(
     for written, origin in zip(compaction.messages, compaction.origins, strict=True):
         back.add(written, origin)
     return back.finished()
+
+
+def _calls(message: pydantic.ModelMessage) -> bool | None:
+    """Whether a response of the model's has calls; None for a request."""
+    if not isinstance(message, pydantic.ModelResponse):
+        return None
+    return any(isinstance(part, pydantic.ToolCallPart) for part in message.parts)
+
+
+def _results(message: pydantic.ModelMessage) -> bool:
+    """Whether a request has results of calls."""
+    kinds = (pydantic.ToolReturnPart, pydantic.RetryPromptPart)
+    return any(isinstance(part, kinds) and part.tool_name for part in message.parts)
+
+
+def _joined(run: Sequence[pydantic.ModelMessage]) -> pydantic.ModelMessage:
+    """Returns the model's responses as one with the parts of all; what else they hold is the first one's."""
+    return replace(run[0], parts=[part for message in run for part in message.parts])  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
