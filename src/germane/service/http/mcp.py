@@ -61,11 +61,8 @@ class McpPort:
         named = scope_of(query_of(request.query))
         body = await request.body(self._max_bytes, self._ports.limits.body_seconds)
         manager = await self._started()
-        token = _current.set(self._calls(request, agent, named, grant, started, waited))
-        try:
-            await manager.handle_request(scope, _received(body, request.gone), send)
-        finally:
-            _current.reset(token)
+        _current.set(self._calls(request, agent, named, grant, started, waited))  # the request's task has a context of its own
+        await manager.handle_request(scope, _received(body, request.gone), send)
 
     def _calls(
         self, request: HttpRequest, agent: str, named: Mapping[str, str], grant: Grant | None, started: float, waited: float
