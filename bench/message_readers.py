@@ -10,6 +10,7 @@ from typing import Any
 from germane.dialects.edits import masked
 from germane.dialects.opaque import opaque
 from germane.dialects.registry import DIALECTS
+from germane.dialects.replies import read_reply
 from germane.dialects.tool_state import result_state, unsettled, waits_for_confirmation
 from germane.types.message import Message, ToolResult
 
@@ -34,10 +35,22 @@ def _masked(text: str) -> object:
     return [one.mask(raw, {0: text}) for one, raw in zip(DIALECTS, raws, strict=False)]
 
 
+def _replies(text: str) -> object:
+    event = json.dumps({"index": 0, "delta": {"text": text}, "choices": [{"delta": {"content": text}}]})
+    texts = (text, f"data: {text}\n\ndata: {event}\n\n" * 2)
+    return [
+        read_reply(provider, one, events=events)
+        for provider in ("openai", "openai-responses", "anthropic")
+        for one in texts
+        for events in (False, True)
+    ]
+
+
 MESSAGE_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
     {
         "dialects.edits.masked": lambda text: (_masked(text), masked(_message(text), {0: text}, "openai")),
         "dialects.opaque.opaque": lambda text: opaque("document", {"title": text, "source": {"type": "text", "data": text}}),
+        "dialects.replies.read_reply": _replies,
         "dialects.tool_state.result_state": lambda text: result_state(_result(text), _message(text)),
         "dialects.tool_state.waits_for_confirmation": lambda text: waits_for_confirmation(_message(text)),
         "dialects.tool_state.unsettled": lambda text: unsettled([_message(text)], [_message(text)]),

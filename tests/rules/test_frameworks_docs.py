@@ -4,6 +4,7 @@ server."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +17,14 @@ PAGE = (ROOT / "docs" / "use" / "frameworks.md").read_text("utf-8")
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalProvider]:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalProvider]:
     with provider_in_thread(keep_alive=False, rule=calls_tools("By e-mail.", parallel=2, each_turn=True)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "key")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+        monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+        monkeypatch.chdir(tmp_path)
         yield server
 
 
@@ -34,4 +39,7 @@ def test_the_page_runs_as_it_stands(server: LocalProvider, capsys: pytest.Captur
     assert "48 messages in the run's history" in said
     assert "96 items in the session" in said
     assert server.refused == []
+    monday, friday, sunday = server.bodies[-3:]
+    assert "allergic" not in str(friday["messages"][-1]["content"][-1])
+    assert all("allergic to lilies." in str(body["messages"]) for body in (monday, friday, sunday))
     assert max(len(str(body.get("messages") or body["input"])) for body in server.bodies) < 4_000 * 6

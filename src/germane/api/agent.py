@@ -66,6 +66,11 @@ class Agent:
         self._parts, self.scope = parts, scope
         self._archetype = parts.archetype if archetype is None else archetype
 
+    def within(self, *, user: str | None) -> Agent:
+        """Returns the handle on the same agent with another user, or with none. Costs next to nothing. Raises
+        `InvalidInput`."""
+        return Agent(self._parts, replace(self.scope, user=user), archetype=self._archetype)
+
     @cached_property
     def memories(self) -> AgentMemories:
         """The memories, to read and correct."""

@@ -100,6 +100,11 @@ class BlockingAgent(BlockingTwin):
         super().__init__(awaited, loop)
         self.scope: Scope = awaited.scope
 
+    def within(self, *, user: str | None) -> Self:
+        """Returns the handle on the same agent with another user, or with none. Costs next to nothing. Raises
+        `InvalidInput`."""
+        return type(self)(self._awaited.within(user=user), self._loop)
+
     def builder(self) -> Builder:
         """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
         build, loop = self._awaited.builder().carry_out, self._loop
