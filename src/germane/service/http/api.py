@@ -171,11 +171,9 @@ class Api:
                 return refusal_of(told)
 
     def _agent(self, found: Route, query: Mapping[str, list[str]], call: RpcCall) -> Agent:
-        """Returns the handle on the agent, which the key allows. The org is the key's; where no keys are asked for, it is the
-        library's default."""
-        named = scope_of(query)
-        org = named.get("org") or ("" if self._ports.keys is not None else Scope().org)
-        org = self._resolver.authorise(call, org=org, agent=found.agent)
+        """Returns the handle on the agent, which the key allows."""
+        named = scope_of(query, keyless=self._ports.keys is None)
+        org = self._resolver.authorise(call, org=named.get("org", ""), agent=found.agent)
         return self._resolver.agent(org, found.agent, user=named.get("user", ""), zone=named.get("zone", ""))
 
     async def _stream(self, request: HttpRequest, found: Route, call: RpcCall, stream: HttpStream) -> None:

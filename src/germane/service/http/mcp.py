@@ -58,7 +58,7 @@ class McpPort:
         started = self._ports.clock.steady()
         grant = await self._ports.admission.admit(request.metadata, "write", lambda: request.peer)
         waited = self._ports.clock.steady() - started
-        named = scope_of(query_of(request.query))
+        named = scope_of(query_of(request.query), keyless=self._ports.keys is None)
         body = await request.body(self._max_bytes, self._ports.limits.body_seconds)
         manager = await self._started()
         _current.set(self._calls(request, agent, named, grant, started, waited))  # the request's task has a context of its own
