@@ -36,7 +36,9 @@ Progress = Callable[[int, int], None]
 _HANDLES = ("blocks", "conversations", "events", "graph", "memories", "tasks")
 _VERBS = (
     "audit",
+    "build_context",
     "directive",
+    "expand",
     "feedback",
     "find",
     "forget",

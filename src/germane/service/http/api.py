@@ -1,4 +1,4 @@
-"""API: every operation over HTTP with JSON, under `/v1`.
+"""API: every operation over HTTP with JSON, under `/v1`; what is under `/mcp` goes to `mcp.py`.
 
 A request is admitted as a call of gRPC is: by its key, before anything of its body is read, with a slot of its org. It runs on
 the ports' loop; the operation runs on the engine's. Errors are problem details (`problems.py`).
@@ -28,6 +28,8 @@ from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, Unobserved
 from germane.grpc.server.operation_servicer import INLINE_BYTES, answered, aside, names_in
 from germane.kinds.remote_values import Assembled
 from germane.service.http.answers import HttpAnswer, HttpStream, answer_of, refusal_of
+from germane.service.http.mcp import ROOT as MCP_ROOT
+from germane.service.http.mcp import McpPort
 from germane.service.http.openapi import page
 from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
@@ -42,10 +44,9 @@ from germane.types.scope import Scope
 
 T = TypeVar("T")
 
-_TRACING_HEADERS = ("traceparent", "tracestate")
 _MAX_ID = 128
 """Characters of a caller's request id that are used."""
-_ROOT = f"{ROOT}/".encode()
+_ROOT, _MCP = f"{ROOT}/".encode(), MCP_ROOT.encode()
 _ASSEMBLE = "AssembleContext"
 """The RPC that the operation has over gRPC."""
 _BYTES_OF_MESSAGE = 500
@@ -55,8 +56,8 @@ _IF_HASH = "if_hash"
 
 
 def takes_body(target: bytes) -> bool:
-    """Whether a request for this target is the API's."""
-    return target.startswith(_ROOT)
+    """Whether a request for this target is the API's, MCP included."""
+    return target.startswith((_ROOT, _MCP))
 
 
 def closed_for(settings: ServiceSettings) -> str:
@@ -77,8 +78,8 @@ def closed_for(settings: ServiceSettings) -> str:
 
 
 class Api:
-    """The ASGI application for the paths under `/v1`, on the loop of `ports`. `max_bytes` bounds a body. With `closed`, a
-    reason, no operation is called (see `closed_for`)."""
+    """The ASGI application for the paths under `/v1` and `/mcp`, on the loop of `ports`. `max_bytes` bounds a body. With
+    `closed`, a reason, no operation is called (see `closed_for`)."""
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class Api:
         self._assemblies, self._closed = assemblies, closed
         self._germane, self._ports, self._observer, self._max_bytes = germane, ports, observer, max_bytes
         self._resolver = AgentResolver(germane)
+        self._mcp = McpPort(germane, ports, max_bytes=max_bytes, observer=observer)
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -110,13 +112,13 @@ class Api:
         self._idle.clear()
         try:
             with suppress(Disconnected):
-                await self._answer(request, send)
+                await self._answer(request, scope, send)
         finally:
             self._running -= 1
             if not self._running:
                 self._idle.set()
 
-    async def _answer(self, request: HttpRequest, send: Send) -> None:
+    async def _answer(self, request: HttpRequest, scope: AsgiScope, send: Send) -> None:
         request_id = request.headers.get("x-request-id", "")[:_MAX_ID]
         if not request_id.isascii() or not request_id.isprintable() or not request_id:
             request_id = uuid7(int(self._ports.clock.now().timestamp() * 1000))
@@ -124,11 +126,14 @@ class Api:
             await HttpAnswer(HTTPStatus.OK, *shown).send(request, send)
             return
         try:
-            found = route(request.method, request.raw_path)
+            found = None if request.raw_path.startswith(_MCP) else route(request.method, request.raw_path)
             if self._closed:
                 raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
             if self._ports.keys is None:
                 request.check_origin()
+            if found is None:
+                await self._mcp.answer(request, scope, send)
+                return
             answer = await self._called(request, found, request_id, send)
         except Disconnected:
             raise
@@ -167,11 +172,9 @@ class Api:
                 return refusal_of(told)
 
     def _agent(self, found: Route, query: Mapping[str, list[str]], call: RpcCall) -> Agent:
-        """Returns the handle on the agent, which the key allows. The org is the key's; where no keys are asked for, it is the
-        library's default."""
-        named = scope_of(query)
-        org = named.get("org") or ("" if self._ports.keys is not None else Scope().org)
-        org = self._resolver.authorise(call, org=org, agent=found.agent)
+        """Returns the handle on the agent, which the key allows."""
+        named = scope_of(query, keyless=self._ports.keys is None)
+        org = self._resolver.authorise(call, org=named.get("org", ""), agent=found.agent)
         return self._resolver.agent(org, found.agent, user=named.get("user", ""), zone=named.get("zone", ""))
 
     async def _stream(self, request: HttpRequest, found: Route, call: RpcCall, stream: HttpStream) -> None:
@@ -207,8 +210,7 @@ class Api:
             if self._observer is None:
                 yield record
                 return
-            headers = {name: request.headers[name] for name in _TRACING_HEADERS if name in request.headers}
-            with self._observer.call("Http", headers, waited=waited) as record:
+            with self._observer.call("Http", request.tracing, waited=waited) as record:
                 record.operation = found.operation.name
                 yield record
         finally:

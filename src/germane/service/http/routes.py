@@ -26,6 +26,7 @@ from germane.service.http.problems import HttpRefused
 from germane.types.checks import check_text
 from germane.types.limits import NAME
 from germane.types.operation import AGENTS, operation_path
+from germane.types.scope import Scope
 
 SCOPE = ("user", "zone", "org")
 """Names in the query that say whose data a request is about."""
@@ -101,9 +102,10 @@ def query_of(query: bytes) -> dict[str, list[str]]:
     return found
 
 
-def scope_of(query: Mapping[str, list[str]]) -> dict[str, str]:
-    """Returns the names of the scope in a query. Raises `InvalidInput` for one that is given twice."""
-    found = {}
+def scope_of(query: Mapping[str, list[str]], *, keyless: bool) -> dict[str, str]:
+    """Returns the names of the scope in a query. The org is the key's by default; where the service is `keyless`, it is the
+    library's default. Raises `InvalidInput` for a name that is given twice."""
+    found = {"org": Scope().org} if keyless else {}
     for name in SCOPE:
         if values := query.get(name):
             if len(values) > 1:
