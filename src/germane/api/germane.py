@@ -206,9 +206,10 @@ class Germane:
 
         `key` is an API key of that service. Over plain HTTP it is sent to this machine only, unless `plaintext` allows other
         hosts too, for networks that are trusted or encrypt by themselves. `tls` are other certificates and settings than the
-        system's. `org` is the org of agents that name none. `limit` bounds a call of `assemble` in seconds, which then returns
-        the caller's own messages; `patience` bounds any other call. After `breaker` calls of `assemble` in a row that hung,
-        none is made for `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no redirect is followed.
+        system's. `org` is the org of agents that name none; `default` stands for the key's. `limit` bounds a call of `assemble`
+        in seconds, which then returns the caller's own messages; `patience` bounds any other call. After `breaker` calls of
+        `assemble` in a row that hung, none is made for `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no
+        redirect is followed.
 
         Opened with `async with Germane.connect(…) as germane:`. Connects at the first call. Raises `InvalidInput`, and
         `MissingExtra` without aiohttp."""

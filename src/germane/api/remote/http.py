@@ -176,7 +176,8 @@ class RemoteAgent(ScopedClient, ClientVerbs):
     @property
     def _query(self) -> dict[str, str]:
         scope = self.scope
-        found = {"org": scope.org, "user": scope.user, "zone": None if scope.zone == "UTC" else scope.zone}
+        org = None if scope.org == ClientScope().org else scope.org  # the default is the key's org
+        found = {"org": org, "user": scope.user, "zone": None if scope.zone == "UTC" else scope.zone}
         return {name: value for name, value in found.items() if value is not None}
 
 

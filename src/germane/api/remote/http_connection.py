@@ -94,7 +94,7 @@ class HttpConnection:
         try:
             import aiohttp
         except ImportError as error:
-            raise MissingExtra("llm", "aiohttp") from error
+            raise MissingExtra("remote", "aiohttp") from error
         self.url, self.secure, local = _checked_url(url)
         self.key, self._tls = checked_key(key), tls
         if key is not None and not (self.secure or plaintext or local):
