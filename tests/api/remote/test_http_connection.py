@@ -140,7 +140,7 @@ async def test_the_environment_leads_nowhere_else(monkeypatch: pytest.MonkeyPatc
     async with saying(said) as (url, heads), agent_at(f"{url.replace('127.0.0.1', 'localhost')}/behind/") as agent:
         assert (await agent.memories.list()).memories == ()
         assert (await agent.memories.list()).memories == ()
-    assert heads[0].startswith(b"POST /behind/v1/agents/support/memories/list?org=default HTTP/1.1")
+    assert heads[0].startswith(b"POST /behind/v1/agents/support/memories/list HTTP/1.1")
     assert b"authorization: bearer gk_test" in heads[0].lower()
     assert b"cookie" not in heads[1].lower()
 
