@@ -13,9 +13,11 @@ import pytest
 from germane import Germane
 from germane.api.agent import Agent
 from germane.api.operations import operations
+from germane.errors import LLMError, NotFound, StoreTooNew
 from germane.grpc.server.admission import Limits
 from germane.service.http import routes
 from germane.service.http.api import closed_for
+from germane.service.http.problems import problem
 from germane.settings.serving import ServiceSettings
 from support.http_api import HttpApi, serving_api
 from support.listening import opened
@@ -279,3 +281,12 @@ async def test_calls_beyond_the_slots_are_told_to_come_again(germane: Germane) -
         found = await api("GET", f"{OWN}/stats")
         assert (found.status, found.headers["retry-after"]) == (429, "1")
         assert (await api("GET", "/v1/openapi.json")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(LLMError("x"), "llm-error"), (NotFound("x"), "not-found"), (StoreTooNew("x"), "store-too-new"), (KeyError(), "internal")],
+)
+def test_a_problem_is_named_by_the_class_of_the_error(error: Exception, kind: str) -> None:
+    """In kebab case; what isn't germane's own is internal, and says nothing more."""
+    assert problem(error).kind == kind

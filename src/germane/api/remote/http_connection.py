@@ -255,7 +255,7 @@ def _error(status: int, kind: str, told: Mapping[str, Any]) -> GermaneError:
     detail = said.get("detail", "") or "no more is said"
     if kind == "consent-needed":
         return ConsentNeeded(detail, request=said.get("consent_request", ""), asked_of=said.get("asked_of", ""))
-    if kind == "l-l-m-error":
+    if kind == "llm-error":
         return LLMError(detail)
     raised = _RAISED.get(kind)
     if raised is not None and issubclass(raised, InvalidInput):

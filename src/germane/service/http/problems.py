@@ -9,6 +9,7 @@ content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -40,6 +41,8 @@ _FAULTS: tuple[tuple[type[GermaneError], HTTPStatus], ...] = (
     (StoreTooNew, HTTPStatus.INTERNAL_SERVER_ERROR),
     (MissingExtra, HTTPStatus.NOT_IMPLEMENTED),
 )
+_HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Between the words of a class's name."""
 _RETRIED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 _RETRY_SECONDS = 1
 
@@ -136,5 +139,4 @@ def _kind(error: BaseException, code: str) -> str:
     """The error's class in kebab case; of the port's own refusals, the status."""
     if isinstance(error, Refused) or not isinstance(error, GermaneError):
         return code.lower().replace("_", "-")
-    name = type(error).__name__
-    return "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in name).lstrip("-")
+    return _HUMPS.sub("-", type(error).__name__).lower()
