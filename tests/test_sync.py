@@ -58,8 +58,9 @@ def opened(tmp_path: Path) -> Iterator[Germane]:
 @pytest.mark.parametrize(("awaited", "blocking"), TWINS, ids=lambda twin: f"{twin.__module__}.{twin.__name__}")
 def test_every_verb_has_a_twin_with_the_same_signature(awaited: type, blocking: type) -> None:
     """A verb that is added, renamed or changed in one colour has to be in the other."""
-    assert sorted(verbs(awaited)) == sorted(verbs(blocking))
-    for name, verb in verbs(awaited).items():
+    twinned = {name: verb for name, verb in verbs(awaited).items() if name not in twins.NO_TWIN}
+    assert sorted(twinned) == sorted(verbs(blocking))
+    for name, verb in twinned.items():
         assert shape(verbs(blocking)[name]) == shape(verb), name
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Ma
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from germane.api.arguments import System, build_request, identifiers
 from germane.api.contents import find_thing, list_messages, list_sessions, list_users, statistics, texts_by_id
@@ -66,10 +66,10 @@ class Agent:
         self._parts, self.scope = parts, scope
         self._archetype = parts.archetype if archetype is None else archetype
 
-    def within(self, *, user: str | None) -> Agent:
+    def within(self, *, user: str | None) -> Self:
         """Returns the handle on the same agent with another user, or with none. Costs next to nothing. Raises
         `InvalidInput`."""
-        return Agent(self._parts, replace(self.scope, user=user), archetype=self._archetype)
+        return type(self)(self._parts, replace(self.scope, user=user), archetype=self._archetype)
 
     @cached_property
     def memories(self) -> AgentMemories:
