@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+from yarl import URL
 
 from germane import Germane
 from germane.grpc.server.admission import Limits, Ports
@@ -53,16 +54,10 @@ class HttpApi:
         data = None if written is None else io.BytesIO(written)  # the client warns of bytes above 1 MiB
         if data is not None:
             sent.setdefault("content-type", "application/json")
-        url = f"http://{self.address.host}:{self.address.port}{target}"
-        async with self.session.request(method, _Url(url), data=data, headers=sent, allow_redirects=False) as answer:
+        url = URL(f"http://{self.address.host}:{self.address.port}{target}", encoded=True)
+        async with self.session.request(method, url, data=data, headers=sent, allow_redirects=False) as answer:
             body = await answer.read()
             return Answered(answer.status, {name.lower(): value for name, value in answer.headers.items()}, body)
-
-
-def _Url(url: str) -> Any:  # noqa: N802
-    from yarl import URL
-
-    return URL(url, encoded=True)
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ from germane.api.operations import operations
 from germane.api.remote.handles import OF_ORG
 from germane.api.remote.http import RemoteAgent, RemoteGermane
 from germane.errors import ConsentNeeded
-from germane.service.http.routes import path_for
+from germane.service.http.routes import path_of
 from germane.types.operation import operation_path
 from support.http_api import serving_api
 from support.listening import opened
@@ -240,4 +240,4 @@ def test_assemble_has_the_arguments_of_the_operation() -> None:
 def test_each_operation_has_its_path() -> None:
     """The client's paths are the service's."""
     for one in operations().values():
-        assert operation_path(one.name, "a%2Fb", of_org=one.name in OF_ORG) == path_for(one, "a/b")
+        assert operation_path(one.name, "a%2Fb", of_org=one.name in OF_ORG) == path_of(one).replace("{agent}", "a%2Fb")

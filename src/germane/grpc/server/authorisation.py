@@ -73,8 +73,12 @@ class AgentResolver:
 
     def scoped(self, scope: memory_pb2.Scope, call: RpcCall) -> Agent:
         """Checks a request's scope and returns its agent's handle. Raises `Refused` and `InvalidInput`."""
-        org = self.authorise(call, org=scope.org_id, agent=scope.agent_id, where="scope.")
-        return self.agent(org, scope.agent_id, user=scope.user_id, zone=scope.zone)
+        whose = {"org": scope.org_id, "agent": scope.agent_id, "user": scope.user_id, "zone": scope.zone}
+        return self.handle(call, **whose, where="scope.")
+
+    def handle(self, call: RpcCall, *, agent: str, org: str = "", user: str = "", zone: str = "", where: str = "") -> Agent:
+        """As `scoped`, by the names of a scope; the org is the key's by default."""
+        return self.agent(self.authorise(call, org=org, agent=agent, where=where), agent, user=user, zone=zone)
 
     def agent(self, org: str, agent: str, *, user: str = "", zone: str = "") -> Agent:
         """Returns the handle on an agent, for an org that `authorise` returned. Raises `InvalidInput`."""

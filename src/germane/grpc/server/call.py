@@ -5,8 +5,8 @@ A call has its arrival, deadline and grant, and the record that the observer rea
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -62,6 +62,28 @@ class UnobservedRpc:
         self.code = "OK"
         self.metadata: Metadata | None = None
         self.error: BaseException | None = None
+
+
+_TRACING_HEADERS = ("traceparent", "tracestate")
+
+
+@contextmanager
+def observed(
+    observer: RpcObserver | None, method: str, headers: Iterable[tuple[str, str | bytes]] | None, waited: float
+) -> Iterator[RpcRecord]:
+    """Surrounds a call for the observer, if there is one; of the headers it gets those that name the caller's span. The record
+    loses its error afterwards: the error's traceback holds the frames of the call, with its request, and they hold the record,
+    so that all of it would wait for the garbage collector."""
+    record: RpcRecord = UnobservedRpc()
+    try:
+        if observer is None:
+            yield record
+            return
+        tracing = {name: value for name, value in headers or () if name in _TRACING_HEADERS and isinstance(value, str)}
+        with observer.call(method, tracing, waited=waited) as record:
+            yield record
+    finally:
+        record.error = None
 
 
 class RpcCall:

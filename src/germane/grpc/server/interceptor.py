@@ -11,8 +11,8 @@ contract says unary: on the wire there is no difference. HTTP/2 flow control hol
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 import grpc
@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2
 
 from germane.errors import StoreError
 from germane.grpc.server.admission import Admission, Evicted, Limits, OrgSlots, Ports, exhausted
-from germane.grpc.server.call import Method, RpcCall, RpcObserver, RpcRecord, UnobservedRpc
+from germane.grpc.server.call import Method, RpcCall, RpcObserver, RpcRecord, observed
 from germane.grpc.server.port import LOOKAHEAD_BYTES
 from germane.grpc.server.refusals import Refused, Status, invalid, refusal, trailers
 
@@ -32,7 +32,6 @@ CallMetadata = Iterable[tuple[str, str | bytes]] | None
 
 _CALLER_ERRORS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
 """Statuses of calls that their caller has to correct; refusing these is rate-limited."""
-_TRACING_HEADERS = ("traceparent", "tracestate")
 
 
 class ServerInterceptor(grpc.aio.ServerInterceptor):
@@ -119,7 +118,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
         request: Message | None = None
         call: RpcCall | None = None
         data = b""
-        with self._observed(method, metadata, self._clock.steady() - started) as record:
+        with observed(self._observer, method.name.rpartition("/")[2], metadata, self._clock.steady() - started) as record:
             try:
                 data = await self._admission.read_request(context)
                 arrived = arrived if len(data) <= LOOKAHEAD_BYTES else self._clock.steady()
@@ -138,21 +137,6 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                 if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status
-
-    @contextmanager
-    def _observed(self, method: Method, metadata: CallMetadata, waited: float) -> Iterator[RpcRecord]:
-        """Surrounds the call for the observer. The record loses its error afterwards: the error's traceback holds the frames of
-        the call, with its request, and they hold the record, so that all of it would wait for the garbage collector."""
-        record: RpcRecord = UnobservedRpc()
-        try:
-            if self._observer is None:
-                yield record
-                return
-            headers = {name: value for name, value in metadata or () if name in _TRACING_HEADERS and isinstance(value, str)}
-            with self._observer.call(method.name.rpartition("/")[2], headers, waited=waited) as record:
-                yield record
-        finally:
-            record.error = None
 
     def _health_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
 

@@ -10,8 +10,8 @@ changed since, and `If-None-Match` is answered 304 where it hasn't.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from germane.api.germane import Germane
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.assembly_servicer import Assemblies, unassembled
 from germane.grpc.server.authorisation import AgentResolver
-from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
+from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, answered, aside, names_in
 from germane.kinds.remote_values import Assembled
 from germane.service.http.answers import HttpAnswer, HttpStream, answer_of, refusal_of
@@ -148,8 +148,8 @@ class Api:
         ports = self._ports
         started = ports.clock.steady()
         grant = await ports.admission.admit(request.metadata, found.operation.right, lambda: request.peer)
-        with self._observed(request, found, ports.clock.steady() - started) as record:
-            record.request_id = request_id
+        with observed(self._observer, "Http", request.metadata, ports.clock.steady() - started) as record:
+            record.operation, record.request_id = found.operation.name, request_id
             call, size = RpcCall(found.operation.right, record, arrived=started, ends=None), 0
             call.grant = grant
             conditional = "if-match" in request.headers
@@ -173,9 +173,7 @@ class Api:
 
     def _agent(self, found: Route, query: Mapping[str, list[str]], call: RpcCall) -> Agent:
         """Returns the handle on the agent, which the key allows."""
-        named = scope_of(query, keyless=self._ports.keys is None)
-        org = self._resolver.authorise(call, org=named.get("org", ""), agent=found.agent)
-        return self._resolver.agent(org, found.agent, user=named.get("user", ""), zone=named.get("zone", ""))
+        return self._resolver.handle(call, agent=found.agent, **scope_of(query, keyless=self._ports.keys is None))
 
     async def _stream(self, request: HttpRequest, found: Route, call: RpcCall, stream: HttpStream) -> None:
         """Sends a result that the operation yields."""
@@ -202,19 +200,6 @@ class Api:
         return await self._ports.bridge.on_engine(
             lambda: answered(operation, read, len(data), agent=agent, call=call, germane=self._germane)
         )
-
-    @contextmanager
-    def _observed(self, request: HttpRequest, found: Route, waited: float) -> Iterator[RpcRecord]:
-        record: RpcRecord = UnobservedRpc()
-        try:
-            if self._observer is None:
-                yield record
-                return
-            with self._observer.call("Http", request.tracing, waited=waited) as record:
-                record.operation = found.operation.name
-                yield record
-        finally:
-            record.error = None
 
 
 async def _generated(values: AsyncIterator[T]) -> AsyncGenerator[T, None]:

@@ -7,13 +7,11 @@ request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from starlette.types import Message, Receive, Send
 from starlette.types import Scope as AsgiScope
@@ -23,12 +21,12 @@ from germane.api.operations import operations
 from germane.errors import GermaneError, MissingExtra
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.authorisation import AgentResolver
-from germane.grpc.server.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
+from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.refusals import Refused, refusal
 from germane.kinds.keys.value import Grant
 from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import HttpRequest
-from germane.service.http.routes import query_of, scope_of
+from germane.service.http.routes import query_of, scope_of, unquoted
 
 if TYPE_CHECKING:
     from germane.integrations.mcp_server import Call
@@ -71,12 +69,12 @@ class McpPort:
         from germane.integrations.mcp_server import calls_of
 
         async def call(name: str, /, **arguments: Any) -> Any:
-            with self._observed(request, name, waited) as record:
+            with observed(self._observer, "Http", request.metadata, waited) as record:
+                record.operation = name
                 rpc = RpcCall(operations()[name].right, record, arrived=started, ends=None)
                 rpc.grant = grant
                 try:
-                    org = self._resolver.authorise(rpc, org=named.get("org", ""), agent=agent)
-                    handle = self._resolver.agent(org, agent, user=named.get("user", ""), zone=named.get("zone", ""))
+                    handle = self._resolver.handle(rpc, agent=agent, **named)
                     return await self._ports.bridge.on_engine(lambda: calls_of(self._germane, handle)(name, **arguments))
                 except Exception as error:
                     code, _ = refusal(error)
@@ -117,28 +115,13 @@ class McpPort:
         await begun
         return manager
 
-    @contextmanager
-    def _observed(self, request: HttpRequest, name: str, waited: float) -> Iterator[RpcRecord]:
-        if self._observer is None:
-            yield UnobservedRpc()
-            return
-        with self._observer.call("Http", request.tracing, waited=waited) as record:
-            record.operation = name
-            try:
-                yield record
-            finally:
-                record.error = None
-
 
 def agent_in(raw_path: bytes) -> str:
     """Returns the agent that the path names. Raises `HttpRefused`."""
     written = raw_path.decode("ascii", "replace").removeprefix(ROOT)
     if not written or "/" in written:
         raise HttpRefused(HTTPStatus.NOT_FOUND, "MCP is at /mcp/ and the agent's name")
-    try:
-        return unquote(written, errors="strict")
-    except UnicodeDecodeError:
-        raise HttpRefused(HTTPStatus.BAD_REQUEST, "the agent's name in the path isn't UTF-8, percent-encoded") from None
+    return unquoted(written)
 
 
 def _received(body: bytes, gone: Any) -> Receive:

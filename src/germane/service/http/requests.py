@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope
 from germane.service.http.problems import HttpRefused
 
 _JSON = "application/json"
-_TRACING_HEADERS = ("traceparent", "tracestate")
 _DISCARDED = 2
 """A body of up to so many times the limit is received to its end and discarded: a client that still sends doesn't read the
 refusal, and its system drops it when the connection is closed."""
@@ -41,11 +40,6 @@ class HttpRequest:
     def metadata(self) -> Iterator[tuple[str, str]]:
         """The headers, as admission reads them."""
         return iter(self.headers.items())
-
-    @property
-    def tracing(self) -> dict[str, str]:
-        """The headers that name the caller's span."""
-        return {name: self.headers[name] for name in _TRACING_HEADERS if name in self.headers}
 
     def check_origin(self) -> None:
         """Raises `HttpRefused` for a request that a page of another site may have sent. For a service without keys."""

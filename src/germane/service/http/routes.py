@@ -18,7 +18,7 @@ from functools import cache
 from http import HTTPStatus
 from types import MappingProxyType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
-from urllib.parse import parse_qsl, quote, unquote
+from urllib.parse import parse_qsl, unquote
 
 from germane.api.operations import Operation, operations
 from germane.errors import InvalidInput
@@ -60,7 +60,7 @@ def route(method: str, raw_path: bytes) -> Route:
     path, agent = raw_path.decode("ascii", "replace"), _OWN_AGENT
     if path.startswith(f"{AGENTS}/"):
         written, _, path = path.removeprefix(f"{AGENTS}/").partition("/")
-        agent = _unquoted(written)
+        agent = unquoted(written)
     operation = _names().get(path)
     if operation is None:
         raise HttpRefused(HTTPStatus.NOT_FOUND, "no operation has this path: /v1/openapi.json lists them")
@@ -72,7 +72,8 @@ def route(method: str, raw_path: bytes) -> Route:
     return Route(operation=operation, agent=agent)
 
 
-def _unquoted(written: str) -> str:
+def unquoted(written: str) -> str:
+    """Returns the agent's name as it stands percent-encoded in a path. Raises `HttpRefused`."""
     try:
         return unquote(written, errors="strict")
     except UnicodeDecodeError:
@@ -82,11 +83,6 @@ def _unquoted(written: str) -> str:
 def methods_of(operation: Operation) -> tuple[str, ...]:
     """Returns the HTTP methods that call the operation."""
     return ("GET", "HEAD", "POST") if operation.right == "read" else ("POST",)
-
-
-def path_for(operation: Operation, agent: str) -> str:
-    """Returns the path that calls the operation for an agent."""
-    return path_of(operation).replace("{agent}", quote(agent, safe=""))
 
 
 def query_of(query: bytes) -> dict[str, list[str]]:
