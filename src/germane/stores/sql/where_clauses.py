@@ -140,6 +140,16 @@ def by_ids_alone(read: Select) -> bool:
     return all(one is None for one in (read.key, read.tag, read.session, read.source_kind, read.channel))
 
 
+def all_or_ids(read: Select, partition: int) -> Clause | None:
+    """Returns which things of a partition a selection matches, for a kind that has no criterion of its own: all of them, or
+    those with its ids. None where it gives another criterion."""
+    if not by_ids_alone(read):
+        return None
+    if read.ids is None:
+        return "partition = ?", [partition]
+    return f"+partition = ? AND id IN {LISTED}", [partition, to_json(read.ids)]
+
+
 def provenance_criteria(read: Select) -> list[tuple[str, str | None]]:
     """Returns the criteria of the provenance, each with its value; what is usual in a provenance isn't stored."""
     kind = "coalesce(json_extract(provenance, '$.source_kind'), 'user') = ?"

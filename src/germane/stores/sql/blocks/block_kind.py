@@ -29,7 +29,7 @@ from germane.stores.sql.search.units import terms_of
 from germane.stores.sql.statements import LISTED, first, only, rows, to_json
 from germane.stores.sql.tombstones import bury, found_by_id
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sql.where_clauses import by_ids_alone
+from germane.stores.sql.where_clauses import all_or_ids
 
 if TYPE_CHECKING:
     from germane.transfer.contents import Owner, Thing
@@ -71,11 +71,9 @@ def _count(connection: Connection, here: str, at: datetime) -> Counted:
 
 def _select(connection: Connection, partition: VisiblePartition, read: Select) -> list[str]:
     """Blocks and entries match `everything`, the owner, or ids of germane's, and no other criterion."""
-    if not by_ids_alone(read):
+    if (matching := all_or_ids(read, partition.id)) is None:
         return []
-    where, bound = "partition = ?", tuple[Any, ...]((partition.id,))
-    if read.ids is not None:
-        where, bound = f"+partition = ? AND id IN {LISTED}", (partition.id, to_json(read.ids))
+    where, bound = matching
     sql = " UNION ALL ".join(f"SELECT key, id FROM {table} WHERE {where}" for table in ("blocks", "archival_entries"))
     return [id for (id,) in rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", bound * 2)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from germane.kinds.graph.value import entity_hash, pattern_hash, relation_hash
 from germane.kinds.memories.reads import Forget, Select
@@ -26,7 +26,7 @@ from germane.stores.sql.listing import IN_VISIBLE, VisiblePartition, in_clause, 
 from germane.stores.sql.statements import LISTED, Row, from_json, from_sql, maybe_moment, only, rows, to_json
 from germane.stores.sql.tombstones import bury
 from germane.stores.sql.transaction import Transaction
-from germane.stores.sql.where_clauses import by_ids_alone
+from germane.stores.sql.where_clauses import all_or_ids
 
 if TYPE_CHECKING:
     from germane.transfer.contents import Owner, Sources, Thing
@@ -85,11 +85,9 @@ def _count(connection: Connection, here: str, at: datetime) -> Counted:
 
 def _select(connection: Connection, partition: VisiblePartition, read: Select) -> list[str]:
     """They match ids of germane's, the owner, or `everything`, and no other criterion."""
-    if not by_ids_alone(read):
+    if (matching := all_or_ids(read, partition.id)) is None:
         return []
-    where, bound = "partition = ?", tuple[Any, ...]((partition.id,))
-    if read.ids is not None:
-        where, bound = f"+partition = ? AND id IN {LISTED}", (partition.id, to_json(read.ids))
+    where, bound = matching
     sql = f"SELECT id FROM {{}} WHERE {where} ORDER BY key"
     return [id for table in _TABLES for (id,) in rows(connection, sql.format(table), bound)]
 
