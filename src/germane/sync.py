@@ -404,8 +404,8 @@ class Agent(BlockingAgent):
         reason: str = "assembly_timeout",
     ) -> Context:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
-        knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
-        `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        knew it, and the texts of the session's earlier calls as this process last sent them, as far as `filters` allow and the
+        window has room. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         return self._loop.call(
             self._awaited.fallback,
             messages,

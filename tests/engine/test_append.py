@@ -347,6 +347,52 @@ async def test_a_store_that_fails_gives_less(knowing: Agent, monkeypatch: pytest
     assert (report.status, report.reason, context.metadata.degradation_level) == ("error", "RuntimeError", 1)
 
 
+@pytest.mark.requirement("PROXY-2")
+@pytest.mark.parametrize("provider", MODELS)
+async def test_a_failed_call_holds_what_the_ones_before_sent_and_nothing_new(knowing: Agent, provider: str) -> None:
+    """So the prompt before is still the beginning of this one, and of the next. Also where the engine isn't asked at all."""
+    chat = Chat(knowing, "failing", model=MODELS[provider])
+    before = [await chat.say(question) for question in QUESTIONS[:2]][-1]
+    given: dict[str, Any] = {"model": MODELS[provider], "session": "failing", "strategy": APPEND}
+    chat.history.append({"role": "user", "content": QUESTIONS[2]})
+    for failed in (await knowing.fallback(chat.history, **given), await chat.send(deadline=1e-9)):
+        assert failed.metadata.degradation_level >= 2
+        assert failed.earlier == (*before.earlier, *failed.earlier[len(before.earlier) :])
+        assert len(failed.earlier) == 2
+        assert failed.items == ()
+        assert prefix(before, failed)
+    chat.history.append({"role": "assistant", "content": "The cello."})
+    assert prefix(failed, await chat.say("And the greyhound?"))
+
+
+@pytest.mark.requirement("PROXY-2", "OPS-2")
+async def test_a_failed_call_holds_nothing_that_was_forgotten(opening: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process or in another one; nor a text that a filter or the window has no room for."""
+    monkeypatch.setattr("germane.stores.sqlite.erasure._POLL", 0.001)
+    async with opening() as germane, opening() as other:
+        agent = germane.agent(user="caroline")
+        for fact in FACTS:
+            await agent.remember(fact)
+        asked: dict[str, Any] = {"model": "gpt-4o", "strategy": APPEND}
+        chat = Chat(agent, "0")
+        shown = (await chat.say(QUESTIONS[0])).items
+        history = [*chat.history, {"role": "user", "content": "And what else?"}]
+        hidden = Filters(exclude=frozenset({shown[0].id}))
+        assert len((await agent.fallback(history, session="0", **asked)).earlier) == 1
+        assert (await agent.fallback(history, session="0", filters=hidden, **asked)).earlier == ()
+        long = [*history[:-1], {"role": "user", "content": "word " * 6000}]
+        assert (await agent.fallback(long, session="0", like="gpt-4o", window=8192, **asked | {"model": "own"})).earlier == ()
+        await agent.forget([shown[0].id])
+        assert (await agent.fallback(history, session="0", **asked)).earlier == ()
+        chat = Chat(agent, "1")
+        shown = (await chat.say(QUESTIONS[1])).items
+        history = [*chat.history, {"role": "user", "content": "And what else?"}]
+        assert len((await agent.fallback(history, session="1", **asked)).earlier) == 1
+        await other.agent(user="caroline").forget([shown[0].id])
+        while (await agent.fallback(history, session="1", **asked)).earlier:
+            await germane.ping()
+
+
 @pytest.mark.requirement("BUD-4")
 async def test_what_stands_counts_in_the_budget(agent: Agent) -> None:
     """With little room, new text takes only what earlier texts leave; `Chat.send` compares the total with the budget."""

@@ -228,8 +228,8 @@ class Agent:
         reason: str = "assembly_timeout",
     ) -> Context:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
-        knew it. For a model that binds its thinking, the texts of the session's earlier calls stand in them, as far as
-        `filters` allow. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
+        knew it, and the texts of the session's earlier calls as this process last sent them, as far as `filters` allow and the
+        window has room. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         asking = partial(build_request, model=model, provider=provider, window=window, like=like, system=system)
         return await fall_back(
             self._parts, self.scope, messages, asking, session=session, strategy=strategy, filters=filters, reason=reason

@@ -205,6 +205,7 @@ async def wire(
         await _warm_up(engine, store, words)
     if isinstance(store, TellsChanges):
         store.when_vanished(engine.directive_cache.revise)
+        store.when_erased(engine.injections.drop_sent)
     since = engine.directive_cache.changes
     engine.directive_cache.load(await store.ask(ListDirectives(_MAX_DIRECTIVES)), since)
     catch_up, background = CatchUp(store, watched), Background(admission.busy)

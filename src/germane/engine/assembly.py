@@ -65,9 +65,9 @@ class Assembly:
         self.key = b""
         """Of the hashes of such texts."""
         self.known = NO_EARLIER_TEXTS
-        """What stands in such a prompt where the assembly ends early: as it was last known, then as it was read."""
+        """What stands in the prompt of a session where the assembly ends early: as it was last known, then as it was read."""
         self.read = False
-        """Whether the records of such a session were read."""
+        """Whether the session's records were read."""
         self.untouched = False
         """Whether no text could be written into the messages at all."""
         self.last_directive: str | None = None
@@ -171,13 +171,13 @@ class Assembly:
         if directive is None or self.measured is None:
             return
         tokens = layout.total(directive, ()) if directive else 0
-        if tokens <= (self.cap if self.binds else self.measured.budget.available):
+        if tokens <= (self.cap if self.binds else self.measured.budget.available - self.standing.cost):
             self.written = layout.write(directive, ()) if directive else RenderedContext(attribution={})
             self.tokens, self.level = tokens + self.standing.tokens, 2
 
     def messages_only(self, reason: str) -> None:
-        """Degradation level 3: the messages as the caller sent them. For a model that binds its thinking, the texts of earlier
-        calls stand in them as far as they are known (INJECT-10)."""
+        """Degradation level 3: the messages as the caller sent them, with the texts of earlier calls as far as these are known.
+        A model that binds its thinking needs them (INJECT-10), and the provider's cache holds them."""
         self.standing = self.known
         self.written, self.outcome, self.directive = RenderedContext(attribution={}, stable=self.shown), None, ""
         self.tokens = self.standing.tokens

@@ -10,7 +10,7 @@ For calls that can't read the records, each process keeps the texts of each sess
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
@@ -94,8 +94,9 @@ def may_stay(item: InjectedItem, filters: Filters, kept: KeptInjections | None =
     return item.id in kept.present
 
 
-# The texts as this process last sent them. Only sessions of models that bind their thinking are kept: for these a
-# missing text is a refused request.
+# The texts as this process last sent them. For a model that binds its thinking a missing text is a refused request; for
+# any other it is a prompt that the provider's cache doesn't hold. The two are kept apart, so that the second never takes
+# the room of the first.
 
 
 _Key = tuple[str, str, str | None, str | None]
@@ -165,6 +166,12 @@ class LastKnown:
                 if scope.user in (None, key[2]):
                     self._drop(key)
 
+    def clear(self) -> None:
+        """Drops all sessions."""
+        with self._lock:
+            self._sessions.clear()
+            self._characters = 0
+
     def _drop(self, key: _Key) -> None:
         if (gone := self._sessions.pop(key, None)) is not None:
             self._characters -= gone.characters
@@ -208,6 +215,17 @@ def last_known_texts(
         turns=turns,
         recorded=recorded,
     )
+
+
+def last_sent_texts(known: Mapping[str, KnownTurn], turns: Sequence[HumanTurn], filters: Filters) -> EarlierTexts:
+    """What a model that doesn't bind its thinking was last sent, by the keys of the turns, and nothing new. Of turns with the
+    same key the last one has the text."""
+    left, texts = dict(known), list[EarlierInjection]()
+    for turn in reversed(turns):
+        found = left.pop(turn.key, None)
+        if found is not None and found.text is not None and all(may_stay(item, filters) for item in found.text.items):
+            texts.append(replace(found.text, turn=turn.index))
+    return EarlierTexts(texts=tuple(reversed(texts)), closed=True, fixed=True, newest=turns[-1] if turns else None)
 
 
 def _key(scope: Scope) -> _Key:

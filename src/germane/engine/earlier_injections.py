@@ -40,14 +40,15 @@ class EarlierTexts:
     newest: HumanTurn | None = None
     first_number: int = 1
     warnings: tuple[str, ...] = ()
+    turns: tuple[HumanTurn, ...] = ()
+    """The human turns of the request; of a model that doesn't bind its thinking, those that may have a record."""
     bound: bool = False
     """Whether the model binds its thinking to what stands before it (INJECT-10). Only then the rest is known: whether the
-    newest turn is `open` (nothing has answered it), all human `turns` of the request, and the hash of all text up to a turn
-    that its record holds, by the turn's index (`thinking_prefix.changed_turns`)."""
+    newest turn is `open` (nothing has answered it), and the hash of all text up to a turn that its record holds, by the turn's
+    index (`turns.changed_turns`)."""
     open: bool = False
     fixed: bool = False
     """Whether nothing new may be added, whatever is found."""
-    turns: tuple[HumanTurn, ...] = ()
     recorded: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -177,6 +178,7 @@ def find_earlier_texts(
         newest=newest,
         first_number=matched.first_number,
         warnings=tuple(warnings),
+        turns=tuple(matched.turns),
     )
 
 

@@ -130,6 +130,8 @@ class Engine:
     async def _answered(self, assembly: Assembly, failure: str) -> Context:
         """What was assembled; with a reason of its `failure`, the fallback's answer, in which plain messages come back as they
         are, without being read."""
+        if failure:
+            self._start.stand_again(assembly)
         raws = assembly.request.raw
 
         def answer() -> Context:
@@ -137,7 +139,7 @@ class Engine:
                 self._fallback.answer(assembly, failure)
             return answer_of(assembly)
 
-        cheap = bool(failure) or assembly.level >= 2
+        cheap = (bool(failure) or assembly.level >= 2) and not assembly.known.texts
         return await aside(
             sum(not is_plain(raw) for raw in raws) if cheap and assembly.request.provider == OpenAIChat.name else len(raws),
             answer,
@@ -374,6 +376,18 @@ class AssemblyStart:
             assembly.known = self.injections.last_known(assembly.request, returned, self.nonce_key, self.clock.now())
             assembly.shown, assembly.key = returned.stable, self.nonce_key
             assembly.last_directive = self.injections.last_directive(assembly.request.scope)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
+
+    def stand_again(self, assembly: Assembly) -> None:
+        """Notes what the session of a failed assembly was last sent, where its records weren't read: the provider's cache holds
+        the prompt with these texts."""
+        if assembly.binds or assembly.read or assembly.strategy.placement != "append":
+            return
+        try:
+            assembly.known = self.injections.last_sent(assembly.request, self.nonce_key)
         except PROPAGATED:
             raise
         except BaseException:

@@ -15,6 +15,7 @@ from germane.clock import Clock
 from germane.dialects.registry import shaping
 from germane.engine.assembly import Assembly, Deadline, counts_as_memory
 from germane.engine.breakers import Guard
+from germane.engine.earlier_injections import NO_EARLIER_TEXTS
 from germane.engine.turns import changed_turns
 from germane.errors import PROPAGATED
 from germane.kinds.memories.directive import CurrentDirective, Directive
@@ -55,6 +56,8 @@ class FallbackLadder:
         for counted in (True, False):
             if self._directive_only(assembly, directive, reason, counted=counted):
                 return
+        if not assembly.binds:
+            assembly.known = NO_EARLIER_TEXTS
         assembly.messages_only(reason)
 
     def _directive(self, assembly: Assembly) -> str | None:
@@ -71,6 +74,8 @@ class FallbackLadder:
         """Returns whether this rung answered."""
         try:
             measured = assembly.measured = self._measured(assembly, counted=counted)
+            if not assembly.binds and assembly.known.cost > measured.budget.available:
+                assembly.known = NO_EARLIER_TEXTS
             layout = self.layout(assembly.request, assembly.strategy, measured.tokenizer)
             assembly.directive_only(directive, layout, reason)
         except PROPAGATED:

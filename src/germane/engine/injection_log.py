@@ -12,7 +12,7 @@ from functools import partial
 from threading import Lock
 
 from germane.engine.assembly import Assembly, Deadline, Late
-from germane.engine.bound_injections import KnownTurn, LastKnown, find_bound_texts, last_known_texts
+from germane.engine.bound_injections import KnownTurn, LastKnown, find_bound_texts, last_known_texts, last_sent_texts
 from germane.engine.breakers import BreakerOpen, Guard
 from germane.engine.earlier_injections import MIXED, EarlierTexts, find_earlier_texts
 from germane.engine.turns import HumanTurn, MatchedInjections, human_turns, match_records
@@ -48,6 +48,7 @@ class InjectionLog:
         self._waiting: LruCache[_Key, dict[tuple[str, int], PutInjection]] = LruCache(max_sessions)
         self._lock = Lock()
         self._known = LastKnown(max_sessions)
+        self._sent = LastKnown(max_sessions)
 
     def last_known(self, request: Request, returned: Returned, key: bytes, now: datetime) -> EarlierTexts:
         """What stands in the prompt of a model that binds its thinking, as far as this process knows it without a read, or as
@@ -60,6 +61,12 @@ class InjectionLog:
     def last_directive(self, scope: Scope) -> str | None:
         """The directive that the session was last sent with, for a model that binds its thinking; None where it isn't known."""
         return self._known.directive(scope)
+
+    def last_sent(self, request: Request, key: bytes) -> EarlierTexts:
+        """What stands in the prompt of any other model, as this process last sent it, without a read."""
+        known = self._sent.find(request.scope)
+        turns = human_turns(request.messages, key) if known else ()
+        return last_sent_texts(known or {}, turns, request.filters)
 
     async def stand(
         self, assembly: Assembly, store: ScopedStore, guard: Guard, deadline: Deadline, key: bytes
@@ -113,6 +120,7 @@ class InjectionLog:
             per_text=measured.profile.per_message,
             tokens=tokens,
         )
+        assembly.known, assembly.read = standing.kept(), True
         return standing, report
 
     async def _read(
@@ -145,6 +153,8 @@ class InjectionLog:
                 self.put(assembly.request.scope, change)
             if assembly.binds:
                 self._learn(assembly, change, now())
+            elif assembly.read:
+                self._learn_sent(assembly, change, now())
         except PROPAGATED:
             raise
         except BaseException:
@@ -166,16 +176,23 @@ class InjectionLog:
             at = now if known is None else known.at
             turns[turn.chain] = KnownTurn(text=texts.get(turn.index), prefix=standing.recorded[turn.index], at=at)
         if change is not None and standing.newest is not None:
-            made, newest = change.injection, standing.newest
-            text = (
-                EarlierInjection(turn=newest.index, text=made.text, tokens=made.tokens, items=made.items) if made.text else None
-            )
-            if made.prefix == MIXED:
-                text = texts.get(newest.index)
-            turns[newest.chain] = KnownTurn(text=text, prefix=made.prefix, at=now)
+            newest, prefix = standing.newest, change.injection.prefix
+            text = texts.get(newest.index) if prefix == MIXED else _sent_text(newest, change)
+            turns[newest.chain] = KnownTurn(text=text, prefix=prefix, at=now)
         unread = assembly.level == 3 or assembly.directive is None
         directive = assembly.last_directive if unread else assembly.directive
         self._known.put(scope, turns, directive)
+
+    def _learn_sent(self, assembly: Assembly, change: PutInjection | None, now: datetime) -> None:
+        """Keeps the texts that stand in the prompt of any other model."""
+        standing = assembly.standing
+        texts = {text.turn: text for text in standing.texts}
+        if change is not None and standing.newest is not None and (text := _sent_text(standing.newest, change)) is not None:
+            texts[standing.newest.index] = text
+        turns = {
+            turn.key: KnownTurn(text=texts[turn.index], prefix="", at=now) for turn in standing.turns if turn.index in texts
+        }
+        self._sent.put(assembly.request.scope, turns)
 
     def put(self, scope: Scope, change: PutInjection) -> None:
         """Adds a record that is to be written. The first one of a turn stays."""
@@ -193,6 +210,10 @@ class InjectionLog:
         with self._lock:
             return tuple(self._waiting.get(_key(scope), {}).values())
 
+    def drop_sent(self) -> None:
+        """Drops what was last sent to models that don't bind their thinking, as something was forgotten. Thread-safe."""
+        self._sent.clear()
+
     def written(self, scope: Scope, changes: Sequence[PutInjection]) -> None:
         """Drops these records: the store has them."""
         with self._lock:
@@ -208,6 +229,7 @@ class InjectionLog:
         stay known, their texts are gone. Of a model that binds its thinking what is last known is dropped, and what waits
         stays: it stands and is written only where the store confirms each item."""
         self._known.forget(scope)
+        self._sent.forget(scope)
         with self._lock:
             for key, session in self._waiting.items():
                 if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
@@ -218,6 +240,11 @@ class InjectionLog:
 def _is_open(messages: Sequence[Message], turns: Sequence[HumanTurn]) -> bool:
     """Whether nothing has answered the newest turn."""
     return bool(turns) and all(message.role == "system" for message in messages[turns[-1].index + 1 :])
+
+
+def _sent_text(turn: HumanTurn, change: PutInjection) -> EarlierInjection | None:
+    made = change.injection
+    return EarlierInjection(turn=turn.index, text=made.text, tokens=made.tokens, items=made.items) if made.text else None
 
 
 def _key(scope: Scope) -> _Key:

@@ -150,6 +150,9 @@ class TellsChanges(Protocol):
         scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
         directive of an org, agent and user (None: the agent's), and is valid only during the call."""
 
+    def when_erased(self, listener: Callable[[], None]) -> None:
+        """Sets the function that is called within a second after any process removed anything. It is called on any thread."""
+
 
 @runtime_checkable
 class WarmsUp(Protocol):

@@ -70,7 +70,8 @@ def erasure_state(connection: apsw.Connection) -> ErasureState:
 
 class Erasure:
     """`listener` is called in this thread, with a connection to read from, within a second after `ErasureState.replaced` has
-    risen, at most twice a second. Each poll tells `known` a revision. Where the store isn't `writable`, nothing is scrubbed."""
+    risen, at most twice a second; `when_erased` after `ErasureState.erased` has risen. Each poll tells `known` a revision.
+    Where the store isn't `writable`, nothing is scrubbed."""
 
     def __init__(
         self, database: SqliteDatabase, listener: Callable[[apsw.Connection], None], known: KnownRevision, *, writable: bool
@@ -87,6 +88,7 @@ class Erasure:
         self._scrub_calls: list[Job] = []
         self._mine = self._seen.due and writable
         self._seen_replaced, self._called_at = self._seen.replaced, 0.0
+        self.when_erased: Callable[[], None] | None = None
         self._closing = self._closed = False
         self._tries = self._polls = 0
         self.reserve = Reserve(database.path if writable else None)
@@ -176,6 +178,9 @@ class Erasure:
             with suppress(Exception):  # this thread must survive the listener's errors; it calls the listener again then
                 self._listener(self._guard)
                 self._seen_replaced = seen.replaced
+        if seen.erased > before.erased and self.when_erased is not None:
+            with suppress(Exception):
+                self.when_erased()
         if not seen.due:
             self.waiting_for = ""
         self._polls = self._polls + 1 if seen.scrubbed == before.scrubbed else 0

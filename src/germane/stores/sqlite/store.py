@@ -181,6 +181,9 @@ class SqliteStore:
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
         self._listener = listener
 
+    def when_erased(self, listener: Callable[[], None]) -> None:
+        self._erasure.when_erased = listener
+
     async def warm(self, scope: Scope) -> None:
         def work(reading: SqliteReading) -> None:
             visible = reading.visible(scope)
