@@ -185,9 +185,11 @@ class _StrictParser(h11.Connection):
         return event
 
     def send(self, event: Any) -> Any:
-        if type(event) is h11.Response and self.reason is not None:
-            headers, reason, self.reason = event.headers.raw_items(), self.reason, None
-            event = h11.Response(status_code=event.status_code, headers=headers, reason=reason)
+        if type(event) is h11.Response:
+            reason, self.reason = self.reason, None
+            if reason not in (None, event.reason):
+                headers = event.headers.raw_items()
+                event = h11.Response(status_code=event.status_code, headers=headers, reason=reason)
         return super().send(event)
 
     def _check(self, request: h11.Request, headers: dict[bytes, bytes]) -> None:
@@ -236,6 +238,7 @@ class _Connection(H11Protocol):
             self._begin()
 
     def on_response_complete(self) -> None:
+        self._relayed = False
         super().on_response_complete()
         if self.transport.is_closing():
             return
@@ -279,7 +282,6 @@ class _Connection(H11Protocol):
     async def _paced(self, scope: Any, receive: Any, send: Any) -> None:
         """Runs the application, and gives the client `answer_seconds` to take each part of the answer."""
 
-        self._relayed = False
         assert self.conn.request is not None
         scope["extensions"] = {WIRE: Wire(self, self.conn.request)}
 
