@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "documents": ("documents:documents", "List the documents, or print one."),
         "import": ("transfer:import_files", "Import an export, conversations, or another product's memories."),
         "serve": ("serve:serve", "Run the service: gRPC and HTTP."),
+        "proxy": ("proxy:proxy", "Relay model calls to their provider, with memory."),
         "mcp": ("mcp:mcp", "Serve the memory to an MCP client over stdin and stdout."),
         "export": ("transfer:export", "Write all data of an agent, an org or the store as JSON Lines."),
         "backup": ("store:backup", "Copy the store while it is in use."),
@@ -90,6 +91,7 @@ OF_THE_FILE = frozenset(
         "pseudonym",
         "reembed",
         "serve",
+        "proxy",
         "eval",
         "keys",
     ]

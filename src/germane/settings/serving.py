@@ -8,12 +8,13 @@ grpc = "127.0.0.1:7411"          # GERMANE_SERVE_GRPC
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from germane.errors import InvalidInput
 from germane.settings.declaration import GivenValues, optional_setting, parsed, setting
+from germane.settings.upstreams import Upstream, upstreams
 from germane.settings.values import Address, address, choice, file, flag, integer, number, path, url
 
 _HTTP = Address(host="127.0.0.1", port=7412)
@@ -74,6 +75,9 @@ class ServiceSettings:
         "milliseconds within which a context is due, unless the caller's `deadline_ms` or gRPC deadline is earlier",
     )
     max_lag_ms: float = setting(50.0, number(1, 60_000), "event loop lag in milliseconds above which `/ready` fails")
+    upstreams: Mapping[str, Upstream] | None = optional_setting(
+        upstreams, "LLM providers that the HTTP port relays model calls to: `openai,mine=http://127.0.0.1:8000`, or a table"
+    )
 
     @classmethod
     def of(cls, given: GivenValues) -> ServiceSettings:
@@ -117,5 +121,7 @@ class ServiceSettings:
             yield "http", f"must be another address than grpc's, {self.grpc}"
         if self.workers > 1 and 0 in (self.grpc.port, self.http.port if self.http else None):
             yield "workers", "above 1 need ports by number: with port 0 each would get its own"
+        if self.upstreams and self.http is None:
+            yield "upstreams", "are reached through the HTTP port: give http an address"
         if self.otel_endpoint and self.otel != "otlp":
             yield "otel_endpoint", f"needs otel to be otlp, not {self.otel}"

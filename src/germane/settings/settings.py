@@ -37,6 +37,7 @@ from germane.errors import InvalidInput, MissingExtra
 from germane.kinds.tasks.value import MAX_DEPTH, MAX_OPEN
 from germane.settings.declaration import declared, in_table, in_variables, known_table, optional_setting, parsed, setting
 from germane.settings.serving import ServiceSettings
+from germane.settings.upstreams import upstreams
 from germane.settings.values import choice, flag, integer, key, path, text
 from germane.text.secrets.detection import POLICIES, SecretPolicy
 
@@ -131,17 +132,19 @@ def read_service_settings(
         if variable.startswith(_SERVE_PREFIX) and variable not in known:
             near = get_close_matches(variable.upper(), known, n=1) or sorted(known)
             raise InvalidInput(f"is unknown; known are {', '.join(near)}", path=variable)
-    return ServiceSettings.of(
-        {
-            **({} if path is None else in_table(ServiceSettings, _tables_of(Path(path)), "serve", Path(path))),
-            **in_variables(ServiceSettings, _SERVE_PREFIX, environ or {}),
-            **{
-                name: (str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}")
-                for name, value in (options or {}).items()
-                if value is not None
-            },
-        }
-    )
+    given = {
+        **({} if path is None else in_table(ServiceSettings, _tables_of(Path(path)), "serve", Path(path))),
+        **in_variables(ServiceSettings, _SERVE_PREFIX, environ or {}),
+        **{
+            name: (str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}")
+            for name, value in (options or {}).items()
+            if value is not None
+        },
+    }
+    if "upstreams" in given:
+        value, where = given["upstreams"]
+        given["upstreams"] = upstreams(value, where, environ), where
+    return ServiceSettings.of(given)
 
 
 def _tables_of(path: Path) -> Mapping[str, Any]:

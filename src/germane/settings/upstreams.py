@@ -1,6 +1,6 @@
 """Upstreams: the LLM providers that a service relays model calls to, by name; only its operator names them.
 
-    [proxy.upstreams]
+    [serve.upstreams]
     openai = true                                # a provider that germane knows by name
     local = "http://127.0.0.1:8000"              # any other by its address
     azure = { url = "https://acme.openai.azure.com/openai", key_env = "AZURE_KEY", key_header = "api-key" }
@@ -103,7 +103,7 @@ class Upstream:
 
 
 def parse_upstreams(
-    given: object, where: str = "proxy.upstreams", *, environ: Mapping[str, str] | None = None
+    given: object, where: str = "upstreams", *, environ: Mapping[str, str] | None = None
 ) -> Mapping[str, Upstream]:
     """Returns the upstreams by name, in the order in which they are given: a table as in TOML, a list of `NAME` and
     `NAME=URL`, or the same as one text with commas. `key_env` names a variable in `environ`. Raises `InvalidInput` that names
@@ -124,6 +124,15 @@ def parse_upstreams(
     if len(found) > _MAX_UPSTREAMS:
         raise InvalidInput(f"has {len(found)} upstreams, {_MAX_UPSTREAMS} are allowed", path=where)
     return MappingProxyType(found)
+
+
+def upstreams(value: object, where: str, environ: Mapping[str, str] | None = None) -> Mapping[str, Upstream] | None:
+    """The parser of the setting: as `parse_upstreams`, and upstreams that were parsed before stay as they are. None for none."""
+    if value in (None, "", "off") or value is False:
+        return None
+    if isinstance(value, dict) and any(isinstance(one, Upstream) for one in value.values()):
+        return value
+    return dict(parse_upstreams(value, where, environ=environ)) or None
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from json import dumps
@@ -50,19 +50,20 @@ def serve(
     shutdown_seconds: Annotated[
         float | None, typer.Option(help="How long running calls may take to finish after a stop signal.")
     ] = None,
+    upstream: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[=URL]", help="An LLM provider to relay model calls to (may be repeated), such as openai."),
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="json (one object per line) or console (for people).")] = None,
 ) -> None:
-    """Serve context assembly over gRPC, and health, readiness and metrics over HTTP.
+    """Serve context assembly over gRPC, and over HTTP with health, readiness and metrics beside it.
 
     A missing database is created. Every option can also be set by an environment variable (GERMANE_SERVE_GRPC and so on) or in
     the section [serve] of the settings; the document operate.md lists all of them with their defaults. SIGTERM or Ctrl-C stops
     the service after the running calls; a second one stops it at once.
     """
-    from germane.settings.settings import Settings, read_service_settings
-
     options = options_of(context)
-    _check_extra()
     given: dict[str, object] = {
         "grpc": grpc,
         "http": http,
@@ -75,21 +76,35 @@ def serve(
         "shutdown_seconds": shutdown_seconds,
         "log_level": log_level,
         "log_format": log_format,
-        "db": _named_db(options),
+        "db": named_db(options),
+        "upstreams": upstream or None,
     }
+    serving, settings = serving_of(options, given)
+    run_service(serving, settings, lambda where: _announce(serving, where, json=options.json))
+
+
+def serving_of(options: GlobalOptions, given: Mapping[str, object]) -> tuple[ServiceSettings, Settings]:
+    """Reads the settings of a service and of its store, with what the command line gives. Raises `MissingExtra` and
+    `InvalidInput`."""
+    from germane.settings.settings import Settings, read_service_settings
+
+    _check_extra()
     serving = read_service_settings(options.settings, os.environ, given)
     settings = Settings.load(options.settings, os.environ)
-    if options.embedder is not None:
-        settings = replace(settings, embedder=options.embedder)
+    return serving, settings if options.embedder is None else replace(settings, embedder=options.embedder)
+
+
+def run_service(serving: ServiceSettings, settings: Settings, announce: Callable[[Listening], None]) -> None:
+    """Serves until a signal comes; calls `announce` once the service listens. Raises `typer.Exit` where workers can't start."""
     if serving.workers > 1:
-        _run_workers(serving, settings, json=options.json)
+        _run_workers(serving, settings, announce)
     else:
         from germane.service.worker import serve as begin
 
-        begin(serving, settings, lambda where: _announce(serving, where, json=options.json))
+        begin(serving, settings, announce)
 
 
-def _run_workers(serving: ServiceSettings, settings: Settings, *, json: bool) -> None:
+def _run_workers(serving: ServiceSettings, settings: Settings, announce: Callable[[Listening], None]) -> None:
     """Run several worker processes; a worker that ends is restarted. Raises `typer.Exit` where the workers can't start."""
     from germane.service.supervisor import Supervisor, WorkerFailed, mark_process_dead, metrics_folder, run_worker
 
@@ -102,7 +117,7 @@ def _run_workers(serving: ServiceSettings, settings: Settings, *, json: bool) ->
         arguments = (serving, settings, folder, describe_exit)
         supervisor = Supervisor(run_worker, arguments, serving.workers, serving.shutdown_seconds, on_exit)
         try:
-            supervisor.run(lambda where: _announce(serving, where, json=json))
+            supervisor.run(announce)
         except WorkerFailed as failed:
             raise typer.Exit(max(1, failed.code)) from None
 
@@ -120,7 +135,7 @@ def _announce(serving: ServiceSettings, where: Listening, *, json: bool) -> None
     console().print(f"serving {serving.db}: gRPC on {where.grpc}{also}; {who}; Ctrl-C ends it", soft_wrap=True)
 
 
-def _named_db(options: GlobalOptions) -> Path | None:
+def named_db(options: GlobalOptions) -> Path | None:
     """The database of --db or GERMANE_DB; None where the settings decide."""
     return options.db if options.explicit or options.db != Path("germane.db") else None
 

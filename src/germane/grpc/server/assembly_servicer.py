@@ -74,6 +74,18 @@ class Assembling(Protocol):
     def deadline(self) -> float: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An assembly that is asked for over HTTP (`Assembling`)."""
+
+    agent: str
+    user: str
+    zone: str
+    messages: Sequence[Mapping[str, Any]]
+    options: Mapping[str, Any]
+    deadline: float = 0.0
+
+
 class Assemblies:
     """Runs assemblies for callers of the ports: on the engine's loop, and on the ports' where that one fails. A call must be
     answered `seconds` after its arrival, unless its caller wants the answer earlier."""

@@ -10,9 +10,9 @@ changed since, and `If-None-Match` is answered 304 where it hasn't.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from starlette.types import Scope as AsgiScope
 from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.grpc.server.admission import Ports
-from germane.grpc.server.assembly_servicer import Assemblies, unassembled
+from germane.grpc.server.assembly_servicer import Asked, Assemblies, unassembled
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, answered, aside, names_in
@@ -236,18 +236,6 @@ def _condition(request: HttpRequest, found: Route) -> dict[str, str]:
 # caller's own messages, and `metadata.fallback_reason` says why.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is asked for, as `Assemblies` takes it."""
-
-    agent: str
-    user: str
-    zone: str
-    messages: Sequence[Mapping[str, Any]]
-    options: Mapping[str, Any]
-    deadline: float
-
-
 async def _assembled(assemblies: Assemblies, scope: Scope, arguments: Mapping[str, Any], call: RpcCall) -> bytes:
     """Returns the context as JSON, for a scope that is authorised. Raises `Refused` and `InvalidInput` for what the caller has
     to correct."""
@@ -256,7 +244,7 @@ async def _assembled(assemblies: Assemblies, scope: Scope, arguments: Mapping[st
     if deadline is not None:
         check_answer_time("deadline", deadline)
     user, zone = scope.user or "", scope.zone
-    asked = _Asked(agent=scope.agent, user=user, zone=zone, messages=messages, options=options, deadline=deadline or 0.0)
+    asked = Asked(agent=scope.agent, user=user, zone=zone, messages=messages, options=options, deadline=deadline or 0.0)
     context = await assemblies.context(scope.org, asked, call)
     if isinstance(context, str):
         report = unassembled(context)

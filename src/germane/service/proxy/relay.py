@@ -274,7 +274,7 @@ def _trusting(upstream: Upstream) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=upstream.ca)
     except (OSError, ssl.SSLError):
-        raise InvalidInput("holds no certificates that can be read", path=f"proxy.upstreams.{upstream.name}.ca") from None
+        raise InvalidInput("holds no certificates that can be read", path=f"upstreams.{upstream.name}.ca") from None
 
 
 def _proxy(upstream: Upstream, environ: Mapping[str, str]) -> httpcore2.Proxy | None:
