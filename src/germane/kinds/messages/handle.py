@@ -251,12 +251,12 @@ def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:
         yield from check_messages([*as_dicts(raws[first : first + _SLICE_MESSAGES], first=first)], extent, first=first)
 
 
-def _timed(messages: Iterable[Message], said_at: datetime, first: int) -> list[Message]:
+def _timed(messages: Iterable[Message], said_at: datetime, first: int) -> tuple[Message, ...]:
     """The messages, those without a time with one of their own each. `first` is the index of the first one."""
-    return [
+    return tuple(
         message if message.created_at is not None else replace(message, created_at=said_at + timedelta(microseconds=index))
         for index, message in enumerate(messages, first)
-    ]
+    )
 
 
 def _said(message: Message, raw: Raw) -> tuple[Message, Mapping[str, Any] | None]:

@@ -184,6 +184,7 @@ CREATE TABLE forgotten_scopes (
   mark TEXT PRIMARY KEY,
   at INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX forgotten_scopes_at ON forgotten_scopes (at);
 
 CREATE TABLE history_archive (
   key INTEGER PRIMARY KEY,

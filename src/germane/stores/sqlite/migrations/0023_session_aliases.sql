@@ -17,3 +17,4 @@ CREATE TABLE forgotten_scopes (
   mark TEXT PRIMARY KEY,
   at INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX forgotten_scopes_at ON forgotten_scopes (at);
