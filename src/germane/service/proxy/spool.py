@@ -26,6 +26,9 @@ _MAX_IN_MEMORY = 16 * 2**20
 """Bytes of the entries that wait in memory as the disk doesn't take them."""
 _MAX_BROKEN = 16
 """Broken files that are set aside; the oldest go first."""
+_BROKEN_DAYS_MS = 86_400_000
+_MAX_TRIES = 3
+_FOR_NOW = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _LOCK, _ENTRY, _PART, _BROKEN = "lock", ".entry", ".part", "broken"
 _MAGIC = b"germane entry 1\n"
 _CHECKED = 16
@@ -65,14 +68,18 @@ class Spool:
         Unix time in milliseconds."""
         if self._root is None:
             return ()
-        try:
-            self._root.mkdir(mode=0o700, exist_ok=True)
+        for tries_left in reversed(range(_MAX_TRIES)):
             own = self._root / uuid7(now_ms)
-            own.mkdir(mode=0o700)
-            self._lock = _locked(own)
-            self._own = own
-        except OSError as error:
-            self._warn("can't make its folder", error)
+            try:
+                self._root.mkdir(mode=0o700, exist_ok=True)
+                own.mkdir(mode=0o700)
+                self._lock = _locked(own)
+                self._own = own
+                break
+            except OSError as error:
+                if not tries_left:  # before, another process may have found the folder without a lock, and removed it
+                    self._warn("can't make its folder", error)
+        self._clear_broken(now_ms)
         return self.adopt()
 
     def adopt(self) -> tuple[SpoolEntry, ...]:
@@ -133,7 +140,7 @@ class Spool:
 
     def read(self, entry: SpoolEntry) -> bytes | None:
         """Returns the content of an entry. Returns None for one that is gone or broken, which waits no more: a broken file is
-        set aside."""
+        set aside. Raises `OSError` where the process has no files or memory left for now."""
         if entry.path is None:
             return self._held.get(entry.number)
         try:
@@ -141,6 +148,10 @@ class Spool:
         except FileNotFoundError:
             self._drop(entry)
             return None
+        except OSError as error:
+            if error.errno in _FOR_NOW:
+                raise
+            content = b""
         kept = content[len(_MAGIC) + _CHECKED :]
         if content[: len(_MAGIC)] == _MAGIC and content[len(_MAGIC) : len(_MAGIC) + _CHECKED] == _checksum(kept):
             return kept
@@ -162,7 +173,8 @@ class Spool:
         except OSError:
             with suppress(OSError):
                 entry.path.unlink(missing_ok=True)
-        _LOG.warning("germane's spool holds an entry that can't be read: it was set aside")
+        if self.broken == 1:
+            _LOG.warning("germane's spool holds an entry that can't be read: it was set aside (said once)")
 
     def remove(self, entry: SpoolEntry) -> None:
         """Removes an entry. Idempotent."""
@@ -174,7 +186,8 @@ class Spool:
                 self._warn("can't remove an entry", error)
 
     def close(self) -> None:
-        """Gives up the lock, so that another process takes over what is left; removes the folder where nothing is. Idempotent."""
+        """Gives up the lock, so that another process takes over what is left; removes the folder where nothing is left.
+        Idempotent."""
         lock, self._lock = self._lock, None
         own, self._own = self._own, None
         if lock is None or own is None:
@@ -186,6 +199,13 @@ class Spool:
                 if self._root is not None:
                     self._root.rmdir()  # the last one; fails where another process has its folder there
         os.close(lock)
+
+    def _clear_broken(self, now_ms: int) -> None:
+        """Removes what was set aside more than a day ago: it may hold what was forgotten since."""
+        with suppress(OSError):
+            for path in (Path() if self._root is None else self._root / _BROKEN).glob(f"*{_ENTRY}"):
+                if path.stat().st_mtime * 1000 < now_ms - _BROKEN_DAYS_MS:
+                    path.unlink(missing_ok=True)
 
     def _has_room(self, size: int) -> bool:
         return len(self._waiting) < self._max_entries and self._bytes + size <= self._max_bytes
