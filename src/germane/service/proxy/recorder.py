@@ -62,7 +62,10 @@ _FIRST_PAUSE, _MAX_PAUSE = 0.5, 60.0
 """Seconds until a failing store is asked again: the first time, and at most. The pause doubles."""
 _ADOPT_SECONDS = 60.0
 """Between two looks for entries of processes that are gone."""
+_CANCEL_SECONDS = 1.0
+"""For recordings that are cut off when the recorder closes."""
 _MAX_GAPS = 1_024
+"""Sessions that are known to lack a turn."""
 _LOG = logging.getLogger("germane.service")
 
 _Key = tuple[str, str, str | None, str]
@@ -228,11 +231,16 @@ class Recorder:
                 self._gaps.put(key, None)
             self._drop_one("full", None)
             return
-        self._call(self._arrived, key, _Waiting(entry))
+        self._call(self._arrived, key, _Waiting(entry, self._recorded))
 
     def _start(self, adopt: Callable[[], Sequence[SpoolEntry]]) -> None:
         """Queues the entries of processes that are gone."""
-        for entry in adopt():
+        try:
+            found = adopt()
+        except Exception as error:
+            self._log("adopting", "can't look for what was left", error)
+            return
+        for entry in found:
             try:
                 content = self._spool.read(entry)
                 if content is None:
@@ -243,7 +251,7 @@ class Recorder:
                 self._spool.set_aside(entry)
                 self._drop_one("broken", error)
                 continue
-            self._call(self._arrived, key, _Waiting(entry))
+            self._call(self._arrived, key, _Waiting(entry, self._recorded))
         self._call(self._settle)
 
     def _call(self, function: Callable[..., object], *arguments: Any) -> None:
@@ -289,7 +297,7 @@ class Recorder:
         for task in active:
             task.cancel()
         if active:
-            await asyncio.wait(active)
+            await asyncio.wait(active, timeout=_CANCEL_SECONDS)
         await self._in_thread(lambda: None)  # what is in the inbox is written to the disk
         await self._in_thread(self._spool.close)
         self._thread.shutdown(wait=False)
@@ -326,7 +334,7 @@ class Recorder:
             if done:
                 self._queues[key].popleft()
             if self._queues[key]:
-                self._ready.appendleft(key)
+                self._ready.append(key)
             else:
                 del self._queues[key]
             self._settle()
@@ -346,7 +354,7 @@ class Recorder:
             outcome = self._drop_one("refused", error)
         except Exception as error:
             waiting.tries += 1
-            if isinstance(error, GermaneError | OSError) or waiting.tries < _MAX_TRIES:
+            if waiting.tries < _MAX_TRIES or self._recorded == waiting.recorded:
                 self._back_off(error)
                 return False
             outcome = self._drop_one("failed", error)
@@ -410,6 +418,8 @@ class Recorder:
 @dataclass(slots=True)
 class _Waiting:
     entry: SpoolEntry
+    recorded: int
+    """How many entries were recorded when it came."""
     tries: int = 0
 
 
@@ -475,7 +485,7 @@ def entry_of(turn: Turn, sessions: Sessions, *, whole: bool = False) -> bytes | 
     ahead = None if whole or turn.held else sessions.ahead(scope, turn.session, before)
     start = 0 if ahead is None else first_new(said, ahead)
     learnt = sessions.learn(scope, turn.session, before, after, answer=id if turn.continuable else None)
-    base = f"{turn.previous or id or turn.asked_at.isoformat()}" if turn.held else ""
+    base = turn.previous or id or turn.asked_at.isoformat() if turn.held else ""
     ids = message_ids((*said, *answered), key, after=base)
     new = [
         {**raw, "id": ids[index]} for index, raw in enumerate(turn.messages) if index >= start and said[index].role != "system"
