@@ -490,9 +490,9 @@ def entry_of(turn: Turn, sessions: Sessions, *, whole: bool = False) -> bytes | 
     new = [
         {**raw, "id": ids[index]} for index, raw in enumerate(turn.messages) if index >= start and said[index].role != "system"
     ]
-    new += [
-        {**raw, "id": id, "created_at": turn.answered_at.isoformat()} for raw, id in zip(reply, ids[len(said) :], strict=True)
-    ]
+    first = max(turn.answered_at, turn.asked_at + timedelta(microseconds=len(new)))
+    for number, (raw, id) in enumerate(zip(reply, ids[len(said) :], strict=True)):
+        new.append({**raw, "id": id, "created_at": (first + timedelta(microseconds=number)).isoformat()})
     if not (new or learnt.aliases):
         return None
     return KeptTurn(
