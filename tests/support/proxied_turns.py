@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from germane.service.proxy.sessions import Sessions
 from germane.service.proxy.spool import Spool
 
 __all__ = [
+    "ANSWERED",
     "AnswerCopy",
     "MadeCall",
     "ProxiedTurns",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 Fields = dict[str, Any]
+ANSWERED = timedelta(milliseconds=1)
+"""Between a question and its answer."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class ProxiedTurns:
 
     def turn(self, agent: Agent, session: str, call: MadeCall, answer: Any) -> Turn:
         now = self.clock.now()
-        return Turn.of(agent.scope, session, call, answer, asked_at=now, answered_at=now)
+        return Turn.of(agent.scope, session, call, answer, asked_at=now, answered_at=now + ANSWERED)
 
     async def ask(self, agent: Agent, messages: Sequence[Fields], answer: str | Fields, **options: Any) -> str:
         """One call of the chat API, answered and recorded. Returns its session."""
@@ -123,9 +127,9 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> Iterator[list[
 
 
 async def texts(agent: Agent, session: str | None = None) -> list[str]:
-    """What is stored of a session, oldest first."""
+    """What is stored of a session, in its order."""
     page = await agent.messages(session, limit=1000)
-    return [message.text for message in reversed(page.messages)]
+    return [message.text for message in sorted(page.messages, key=lambda one: one.position)]
 
 
 async def write_turns(db: Path, turns: int, *, failing: bool) -> None:

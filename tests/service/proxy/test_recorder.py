@@ -16,6 +16,7 @@ from germane.service.proxy.recorder import KeptTurn, entry_of
 from germane.service.proxy.spool import Spool
 from support.calendar import Calendar
 from support.proxied_turns import (
+    ANSWERED,
     AnswerCopy,
     MadeCall,
     ProxiedTurns,
@@ -45,7 +46,7 @@ async def test_a_turn_is_recorded_with_the_times_of_question_and_answer(
     page = await agent.messages("s")
     assert [(one.role, one.text, one.created_at) for one in reversed(page.messages)] == [
         ("user", "What is the tide?", asked),
-        ("assistant", "High at nine.", asked),
+        ("assistant", "High at nine.", asked + ANSWERED),
     ]
     assert min(one.recorded_at for one in page.messages) == calendar.moment
     assert (counts.waiting, counts.recorded, sum(counts.dropped.values())) == (0, 1, 0)
