@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from germane.kinds.blocks.permission import ConsentRequest, Share
     from germane.kinds.blocks.schema import Schema
     from germane.kinds.blocks.value import ArchivalEntry, Block, FoundBlock, FoundEntry, Version
+    from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
     from germane.kinds.conversations.handle import AgentConversations as AwaitedAgentConversations
     from germane.kinds.conversations.handle import EarlierMessages
     from germane.kinds.conversations.outline import OutlinePage
@@ -562,15 +563,24 @@ class Agent(BlockingAgent):
         return self._loop.call(self._awaited.compress, content, max_tokens, model=model, query=query, use_llm=use_llm)
 
     def record(
-        self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str,
+        source_kind: str = "user",
+        channel: str | None = None,
+        said_at: datetime | None = None,
     ) -> Recorded:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
         `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is
         written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again
         completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets`
-        counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
-        call writes nothing."""
-        return self._loop.call(self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel)
+        counts them. `said_at` is for a recording that had to wait: messages without a `created_at` get this time (default:
+        now), and where the session or its owner was forgotten as a whole since, nothing is written. Raises `InvalidInput`, and
+        `Conflict` for an id that was recorded before with other content; a conflicting call writes nothing."""
+        return self._loop.call(
+            self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel, said_at=said_at
+        )
 
     def extract(
         self,
@@ -1596,6 +1606,17 @@ class AgentConversations(BlockingTwin):
         ids and the times of its first and its last message. The line of the exchange that goes on is the last one. Lines that
         the store lacks still, as of sessions of an earlier version, are made first."""
         return self._loop.call(self._awaited.outline, session, limit=limit, cursor=cursor)
+
+    def aliased(self, aliases: Sequence[str]) -> tuple[AliasedSession, ...]:
+        """Returns the sessions that were given one of these aliases: for each alias the latest 32 sessions, latest first."""
+        return self._loop.call(self._awaited.aliased, aliases)
+
+    def add_aliases(
+        self, session: str, aliases: Sequence[SessionAlias], *, ended: Sequence[str] = (), at: datetime | None = None
+    ) -> None:
+        """Gives the session these aliases, by which `aliased` finds it again, and takes those in `ended` from it. `at` is the
+        time of that (default: now). Idempotent. Raises `Conflict` where the session or its owner was forgotten since."""
+        return self._loop.call(self._awaited.add_aliases, session, aliases, ended=ended, at=at)
 
 
 class Keyring(BlockingTwin):

@@ -1562,7 +1562,7 @@ export interface AgentOperations {
       query?: string | null;
       use_llm?: boolean | null;
     }): Promise<CompressedText>;
-  /** Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call writes nothing. */
+  /** Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts them. `said_at` is for a recording that had to wait: messages without a `created_at` get this time (default: now), and where the session or its owner was forgotten as a whole since, nothing is written. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call writes nothing. */
   record(args: {
       messages: Array<Record<string, unknown> | (Message & {
         "$type": "Message";

@@ -387,18 +387,25 @@ class Agent:
 
     # What is stored, changed and forgotten.
 
-    @operation("write")
+    @operation("write", fixed={"said_at": None})
     async def record(
-        self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
+        self,
+        messages: Sequence[Raw],
+        *,
+        session: str,
+        source_kind: str = "user",
+        channel: str | None = None,
+        said_at: datetime | None = None,
     ) -> Recorded:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
         `kinds/messages/plans.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is
         written in slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again
         completes it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets`
-        counts them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting
-        call writes nothing."""
+        counts them. `said_at` is for a recording that had to wait: messages without a `created_at` get this time (default:
+        now), and where the session or its owner was forgotten as a whole since, nothing is written. Raises `InvalidInput`, and
+        `Conflict` for an id that was recorded before with other content; a conflicting call writes nothing."""
         scope = self.scope.within(session)
-        return await record_messages(self._parts, scope, messages, source_kind, channel, self._archetype)
+        return await record_messages(self._parts, scope, messages, source_kind, channel, self._archetype, said_at)
 
     @operation("write", fixed={"progress": None})
     async def extract(

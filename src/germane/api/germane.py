@@ -26,6 +26,7 @@ from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.extraction.archetypes.registry import Archetypes
 from germane.extraction.archetypes.value import Archetype
 from germane.extraction.llm.queue import QueueReport, QueueState
+from germane.kinds.conversations.aliases import note_forgotten
 from germane.kinds.inventory import ListAgents, ListOrgs, ListUsers, OwnerOf
 from germane.kinds.keys.handle import Keyring
 from germane.kinds.keys.reads import NonceKey
@@ -418,6 +419,9 @@ async def forget_org(parts: Parts, org: str, agent: str | None, *, dry_run: bool
     """See `Germane.forget`. Each owner is forgotten in a commit of its own; a call that was interrupted is completed by the
     next one."""
     receipt = Receipt(dry_run=dry_run)
+    if not dry_run:
+        whole = parts.store.within(Scope(org=org) if agent is None else Scope(org=org, agent=agent))
+        await whole.commit(note_forgotten(parts.clock.now(), whole_org=agent is None))
     for name in [agent] if agent is not None else await _agents(parts, org):
         scope = Scope(org=org, agent=name)
         for user in [*await _users(parts, scope), None]:

@@ -200,3 +200,23 @@ _READERS: Mapping[str, tuple[Callable[[Fields], list[Fields]], Callable[[Iterabl
     }
 )
 """By the dialect's name: what reads a whole answer, and what reads a stream."""
+
+
+# The id of an answer, by which a provider goes on from it.
+
+
+_HEAD = 16_384
+"""Characters at the beginning of a stream, in which its first event is."""
+
+
+def reply_id(provider: str, text: str, *, events: bool) -> str | None:
+    """Returns the id that the provider gave to the answer; None where there is none. Arguments as in `read_reply`. Never raises
+    for what `text` holds."""
+    if not events:
+        return _text(_object(text).get("id")) or None
+    name = {"openai-responses": "response", "anthropic": "message"}.get(provider)
+    for event in _events(text[:_HEAD]):
+        holder = event if name is None else _mapping(event.get(name))
+        if found := _text(holder.get("id")):
+            return found
+    return None

@@ -12,17 +12,19 @@ from typing import Any
 from germane.api.arguments import check_conversation
 from germane.api.contents import check_page
 from germane.api.wiring import Parts
+from germane.clock import aware
 from germane.compaction.plan import Compaction
 from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.errors import InvalidInput, NotFound
 from germane.integrations.compactor import compactable
+from germane.kinds.conversations.aliases import AliasedSession, AliasedSessions, SessionAlias, put_aliases
 from germane.kinds.conversations.messages import entry_text, rebuild
 from germane.kinds.conversations.outline import OutlinePage
 from germane.kinds.conversations.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
 from germane.kinds.conversations.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
-from germane.types.checks import check_number, check_text, check_whole_number
-from germane.types.limits import ID, MESSAGES, PAGE
+from germane.types.checks import check_entries, check_moment, check_number, check_text, check_whole_number
+from germane.types.limits import ID, IDS, MESSAGES, PAGE
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
 from germane.types.scope import Scope
@@ -138,6 +140,21 @@ class AgentConversations:
             async with self._parts.background.step():
                 await self._store.commit(_complete(named))
         return await self._store.ask(ListOutline(named, limit=limit, cursor=cursor))
+
+    async def aliased(self, aliases: Sequence[str]) -> tuple[AliasedSession, ...]:
+        """Returns the sessions that were given one of these aliases: for each alias the latest 32 sessions, latest first."""
+        return await self._store.ask(AliasedSessions(check_entries("aliases", aliases, IDS, ID)))
+
+    async def add_aliases(
+        self, session: str, aliases: Sequence[SessionAlias], *, ended: Sequence[str] = (), at: datetime | None = None
+    ) -> None:
+        """Gives the session these aliases, by which `aliased` finds it again, and takes those in `ended` from it. `at` is the
+        time of that (default: now). Idempotent. Raises `Conflict` where the session or its owner was forgotten since."""
+        named = self._named(session)
+        when = self._parts.clock.now() if at is None else aware(check_moment("at", at), self._scope.zone, "at")
+        check_entries("aliases", [one.alias for one in aliases], IDS, ID)
+        check_entries("ended", ended, IDS, ID)
+        await self._store.commit(put_aliases(named, aliases, ended=ended, at=when))
 
     def _named(self, session: str | None) -> str:
         named = self._scope.session if session is None else session

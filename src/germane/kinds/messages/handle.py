@@ -8,9 +8,9 @@ durable by itself: sending an interrupted call again completes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import count as count_from
 from itertools import islice
@@ -18,6 +18,7 @@ from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import as_dicts, check_message_list, check_messages, check_recordable
 from germane.api.wiring import Parts
+from germane.clock import aware
 from germane.dialects.edits import authored, authored_dict
 from germane.dialects.framework_messages import joined_messages
 from germane.dialects.registry import parse_all
@@ -25,6 +26,7 @@ from germane.errors import InvalidInput
 from germane.extraction.archetypes.plans import message_noting
 from germane.extraction.archetypes.value import Archetype
 from germane.extraction.messages import found_in, telling_in
+from germane.kinds.conversations.aliases import unless_forgotten
 from germane.kinds.documents.value import is_document_session
 from germane.kinds.events.value import EventHead, Recorded
 from germane.kinds.messages.alignment import Resent, find_resent
@@ -45,7 +47,7 @@ from germane.search.unit import analyse_parts
 from germane.stores.contract import ScopedStore
 from germane.text.secrets.detection import refuse_in_name
 from germane.types.candidate import LONG_TEXT, SourceKind
-from germane.types.checks import check_one_of, check_optional_text
+from germane.types.checks import check_moment, check_one_of, check_optional_text
 from germane.types.limits import CHARACTERS, NAME, RECORDED
 from germane.types.message import Message, Raw
 from germane.types.nested_data import Extent
@@ -76,11 +78,13 @@ async def record_messages(
     source_kind: str,
     channel: str | None,
     archetype: Archetype | None,
+    said_at: datetime | None = None,
 ) -> Recorded:
-    """See `Agent.record`. `scope` names the session."""
+    """See `Agent.record`. `scope` names the session. Raises `ForgottenMeanwhile`."""
     origin = origin_of(scope, source_kind, channel, parts, archetype)
     check_message_list(messages, RECORDED)
-    recording = Recording(parts.store.within(scope), origin, now=parts.clock.now(), background=parts.background)
+    said = None if said_at is None else aware(check_moment("said_at", said_at), scope.zone, "said_at")
+    recording = Recording(parts.store.within(scope), origin, now=parts.clock.now(), background=parts.background, said_at=said)
     outcome = await recording.keep(messages)
     # A slow embedder makes its vectors after the commit, and so does every embedder for the parts of very long texts.
     if outcome.added and (recording.long or not parts.embedder.quick):
@@ -111,10 +115,20 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts,
 
 
 class Recording:
-    """One call of `record`. What germane injected isn't stored."""
+    """One call of `record`. What germane injected isn't stored. `said_at` is when it was said, for one that had to wait: where
+    the session or its owner was forgotten since, `ForgottenMeanwhile` is raised and nothing more is written."""
 
-    def __init__(self, store: ScopedStore, origin: Origin, *, now: datetime, background: Background) -> None:
+    def __init__(
+        self,
+        store: ScopedStore,
+        origin: Origin,
+        *,
+        now: datetime,
+        background: Background,
+        said_at: datetime | None = None,
+    ) -> None:
         self._store, self._origin, self._now, self._background = store, origin, now, background
+        self._said_at = said_at
         self.long = False
         """Whether a message is so long that it is divided, and that its parts may be left without vectors."""
 
@@ -125,7 +139,7 @@ class Recording:
             parts = [*slices]  # more than one where a framework's message holds many
             kept, given = parts[0] if parts else ((), ())
             if len(parts) < 2 and sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
-                return await self._store.commit(record(kept, origin=self._origin, now=self._now, raws=given))
+                return await self._store.commit(self._guarded(record(kept, origin=self._origin, now=self._now, raws=given)))
             slices = iter(parts)
         scope = self._origin.scope
         async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
@@ -139,6 +153,8 @@ class Recording:
         while slice := list(islice(given, _SLICE_MESSAGES)):
             messages = parse_all(slice, "openai", first=first)
             check_recordable(messages, self._origin.scope.zone, first=first)
+            if self._said_at is not None:
+                messages = _timed(messages, self._said_at, first)
             said = [_said(*pair) for pair in zip(messages, slice, strict=True)]
             self.long = self.long or any(len(message.content) > LONG_TEXT // 4 for message, _ in said)
             yield [message for message, _ in said], [own for _, own in said]
@@ -222,7 +238,10 @@ class Recording:
 
     async def _commit(self, plan: Plan[T]) -> T:
         async with self._background.step():
-            return await self._store.commit(plan)
+            return await self._store.commit(self._guarded(plan))
+
+    def _guarded(self, plan: Plan[T]) -> Plan[T]:
+        return plan if self._said_at is None else unless_forgotten(plan, self._origin.session, self._said_at)
 
 
 def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:
@@ -230,6 +249,14 @@ def _looked(raws: Sequence[Raw]) -> Iterator[Raw]:
     extent = Extent("messages", CHARACTERS)
     for first in range(0, len(raws), _SLICE_MESSAGES):
         yield from check_messages([*as_dicts(raws[first : first + _SLICE_MESSAGES], first=first)], extent, first=first)
+
+
+def _timed(messages: Iterable[Message], said_at: datetime, first: int) -> tuple[Message, ...]:
+    """The messages, those without a time with one of their own each. `first` is the index of the first one."""
+    return tuple(
+        message if message.created_at is not None else replace(message, created_at=said_at + timedelta(microseconds=index))
+        for index, message in enumerate(messages, first)
+    )
 
 
 def _said(message: Message, raw: Raw) -> tuple[Message, Mapping[str, Any] | None]:

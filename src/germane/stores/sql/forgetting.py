@@ -17,6 +17,7 @@ from germane.kinds.memories.reads import (
     Selection,
 )
 from germane.stores.sql.connection import Connection
+from germane.stores.sql.conversations.alias_rows import remember_forgotten, remember_sessions
 from germane.stores.sql.kind import of_ids, of_keys
 from germane.stores.sql.kinds import KINDS, TABLES, TOMBSTONE_KINDS, WITH_IDS
 from germane.stores.sql.listing import FORGOTTEN_ORG, VisiblePartition
@@ -35,6 +36,7 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     transaction.flush()
     if not change.replaced:
         change, partitions = with_consequences(transaction.connection, partitions, change)
+    remember_sessions(transaction, partitions, change)
     for kind in reversed(KINDS):
         kind.forget(transaction, partitions, change)
 
@@ -196,12 +198,16 @@ def _owned(writing: ScopeWriting, user: str | None) -> VisiblePartition | None:
 
 
 def _forget(writing: ScopeWriting, change: Forget) -> None:
-    own = writing.own
+    own, scope = writing.own, writing.scope
+    for session in change.sessions:  # which may have nothing stored, and an owner that has nothing
+        remember_forgotten(writing.transaction, change.at, scope.org, scope.agent, scope.user or "", session)
     forget(writing.transaction, tuple(writing.selected | (set() if own is None else {own})), change)
 
 
 def _forget_owner(writing: ScopeWriting, change: ForgetOwner) -> None:
-    whole = _owned(writing, change.user)
+    whole, scope = _owned(writing, change.user), writing.scope
+    user = scope.user if change.user is None else change.user
+    remember_forgotten(writing.transaction, change.at, scope.org, scope.agent, user or "")
     if whole is not None:
         forget_whole(writing.transaction, whole, change)
 

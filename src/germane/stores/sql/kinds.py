@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import get_args
 
 from germane.stores.sql.blocks.block_kind import BLOCK_KIND
+from germane.stores.sql.conversations.alias_rows import ALIAS_KIND
 from germane.stores.sql.conversations.conversation_kind import CONVERSATION_KIND
 from germane.stores.sql.events.event_kind import EVENT_KIND
 from germane.stores.sql.graph.graph_kind import GRAPH_KIND
@@ -31,6 +32,7 @@ KINDS: tuple[SqlKind, ...] = (
     CONVERSATION_KIND,
     PROFILE_KIND,
     INJECTION_KIND,
+    ALIAS_KIND,
 )
 TABLES = tuple(table for kind in KINDS for table in kind.tables)
 WITH_IDS: dict[str, StoredKind] = {table.name: table.what for table in TABLES if table.what is not None}

@@ -13,6 +13,7 @@ from germane.errors import InvalidInput
 from germane.kinds.events.reads import PutEvent
 from germane.kinds.memories.reads import Forget, ForgetOwner
 from germane.stores.sql.blocks.plans import BLOCK_CHANGES, BLOCK_READS
+from germane.stores.sql.conversations.alias_rows import ALIAS_CHANGES, ALIAS_READS
 from germane.stores.sql.conversations.archive_rows import CONVERSATION_CHANGES, CONVERSATION_READS
 from germane.stores.sql.documents import DOCUMENT_CHANGES, DOCUMENT_READS
 from germane.stores.sql.events.event_rows import put_events
@@ -42,6 +43,7 @@ from germane.types.scope import Scope
 T = TypeVar("T")
 
 READS: Answers = {
+    **ALIAS_READS,
     **BLOCK_READS,
     **CONFLICT_READS,
     **DIRECTIVE_READS,
@@ -69,6 +71,7 @@ def answer_read(reading: ScopeReading, read: Read[Any]) -> Any:
 
 
 CHANGES: Appliers = {
+    **ALIAS_CHANGES,
     **BLOCK_CHANGES,
     **CONFLICT_CHANGES,
     **DIRECTIVE_CHANGES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -96,6 +97,11 @@ def to_json(value: object) -> str:
 
 def from_json(text: str | None) -> Any:
     return {} if text is None else json.loads(text)
+
+
+def scope_mark(*names: str) -> str:
+    """Returns a hash of names that tells none of them."""
+    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sensitivity_of(code: int) -> Sensitivity:

@@ -180,6 +180,12 @@ CREATE TABLE forgotten_handles (
   mark TEXT PRIMARY KEY
 ) WITHOUT ROWID;
 
+CREATE TABLE forgotten_scopes (
+  mark TEXT PRIMARY KEY,
+  at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX forgotten_scopes_at ON forgotten_scopes (at);
+
 CREATE TABLE history_archive (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -445,6 +451,17 @@ CREATE TABLE replacements (
   PRIMARY KEY (older, newer)
 ) WITHOUT ROWID;
 CREATE INDEX replacements_newer ON replacements (newer);
+
+CREATE TABLE session_aliases (
+  partition INTEGER NOT NULL REFERENCES partitions (id),
+  alias TEXT NOT NULL,
+  session TEXT NOT NULL,
+  turns BLOB NOT NULL,
+  at INTEGER NOT NULL,
+  PRIMARY KEY (partition, alias, session)
+) WITHOUT ROWID;
+CREATE INDEX session_aliases_at ON session_aliases (partition, at);
+CREATE INDEX session_aliases_session ON session_aliases (partition, session, at);
 
 CREATE TABLE sessions (
   key INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 
 from germane.compaction.notes import SpanSummary
@@ -29,7 +28,7 @@ from germane.stores.sql.conversations.outline_lines import latest_lines, outline
 from germane.stores.sql.conversations.outlines import complete_outline
 from germane.stores.sql.listing import VisiblePartition
 from germane.stores.sql.reading import Answers, ScopeReading, of_own
-from germane.stores.sql.statements import LISTED, Row, first, from_sql, only, rows, to_json, to_sql
+from germane.stores.sql.statements import LISTED, Row, first, from_sql, only, rows, scope_mark, to_json, to_sql
 from germane.stores.sql.transaction import Appliers, ScopeWriting
 
 ARCHIVE = Table(
@@ -175,21 +174,16 @@ def _in_use(reading: ScopeReading, read: CompactionIdsInUse) -> CompactionIds:
 def remember_handles(connection: Connection, partition: int, handles: Iterable[str]) -> None:
     """Keeps that these were forgotten here."""
     scope: tuple[str, str, str] = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition,))
-    marks = [(_mark(*scope, handle),) for handle in handles]
+    marks = [(scope_mark(*scope, handle),) for handle in handles]
     connection.executemany("INSERT OR IGNORE INTO forgotten_handles VALUES (?)", marks)
 
 
 def _forgotten_handles(reading: ScopeReading, read: HandlesForgotten) -> frozenset[str]:
     """The scope may be gone with all that it held."""
     scope = reading.scope
-    marks = {_mark(scope.org, scope.agent, scope.user or "", handle): handle for handle in read.handles}
+    marks = {scope_mark(scope.org, scope.agent, scope.user or "", handle): handle for handle in read.handles}
     found = rows(reading.connection, f"SELECT mark FROM forgotten_handles WHERE mark IN {LISTED}", (to_json(list(marks)),))
     return frozenset(marks[mark] for (mark,) in found)
-
-
-def _mark(*parts: str) -> str:
-    """A hash that names neither the scope nor what was archived."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 CONVERSATION_READS: Answers = {
