@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 
@@ -29,6 +30,7 @@ from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
 from germane.service.monitoring import Monitor, monitoring
+from germane.service.proxy.routes import is_proxied
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
 from germane.settings.values import Address
@@ -61,15 +63,18 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class _Doors:
-    """What callers reach of a worker: gRPC and HTTP's API, on the ports that they share."""
+    """What callers reach of a worker: gRPC, HTTP's API and the proxy, on the ports that they share."""
 
     grpc: GrpcServer
     api: Api
+    proxy: Proxy | None
     ports: Ports
 
     async def stop(self, grace: float) -> None:
         """Gives running calls `grace` seconds to end. A second call may have a shorter `grace`."""
-        await asyncio.gather(self.grpc.stop(grace), self.ports.bridge.on_port(lambda: self.api.idle(grace)))
+        running = [self.api.running, *([] if self.proxy is None else [self.proxy.running])]
+        on_port = self.ports.bridge.on_port
+        await asyncio.gather(self.grpc.stop(grace), *(on_port(partial(one.ended, grace)) for one in running))
 
 
 def serve(
@@ -125,8 +130,9 @@ async def work(
                 await ports.open()
                 try:
                     await server.start(monitor.observer)
-                    doors = _Doors(server, api, ports)
-                    await _listen(service, doors, monitor, stop_signals, on_listening, reuse_port=place is not None)
+                    async with proxying(service, germane, ports, server.assemblies, monitor.observer) as proxy:
+                        doors = _Doors(server, api, proxy, ports)
+                        await _listen(service, doors, monitor, stop_signals, on_listening, reuse_port=place is not None)
                 finally:
                     await server.stop(0)
                     await ports.close()
@@ -145,7 +151,8 @@ async def _listen(
     http = None
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
-        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes_body)
+        takes = takes_body if doors.proxy is None else lambda target: takes_body(target) or is_proxied(target)
+        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes)
         await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:
@@ -181,7 +188,7 @@ def _connection_limits(files: int) -> ConnectionLimits:
 
 
 def _app(monitor: Monitor, doors: _Doors) -> ASGIApp:
-    """The application of the HTTP port: `/v1`, and health beside it."""
+    """The application of the HTTP port: `/v1`, the proxy, and health beside them."""
     health = app(
         reasons=lambda: monitor.readiness.reasons,
         alive=lambda: doors.ports.bridge.on_engine(_turn),
@@ -191,7 +198,9 @@ def _app(monitor: Monitor, doors: _Doors) -> ASGIApp:
     )
 
     async def port(scope: Scope, receive: Receive, send: Send) -> None:
-        await (doors.api if takes_body(scope["raw_path"]) else health)(scope, receive, send)
+        target = scope["raw_path"]
+        app = doors.api if takes_body(target) else doors.proxy if doors.proxy is not None and is_proxied(target) else health
+        await app(scope, receive, send)
 
     return port
 

@@ -32,7 +32,7 @@ from germane.service.http.mcp import ROOT as MCP_ROOT
 from germane.service.http.mcp import McpPort
 from germane.service.http.openapi import page
 from germane.service.http.problems import HttpRefused, problem
-from germane.service.http.requests import Disconnected, HttpRequest
+from germane.service.http.requests import Disconnected, HttpRequest, RunningRequests
 from germane.service.http.routes import Route, arguments_of, query_of, route, scope_of
 from germane.settings.serving import ServiceSettings
 from germane.types.checks import check_answer_time
@@ -95,28 +95,12 @@ class Api:
         self._germane, self._ports, self._observer, self._max_bytes = germane, ports, observer, max_bytes
         self._resolver = AgentResolver(germane)
         self._mcp = McpPort(germane, ports, max_bytes=max_bytes, observer=observer)
-        self._running = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
-
-    async def idle(self, seconds: float) -> None:
-        """Returns when no request runs, after `seconds` at the latest. With 0, earlier calls return too."""
-        if not seconds:
-            self._idle.set()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), seconds)
+        self.running = RunningRequests()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         request = HttpRequest(scope, receive)
-        self._running += 1
-        self._idle.clear()
-        try:
-            with suppress(Disconnected):
-                await self._answer(request, scope, send)
-        finally:
-            self._running -= 1
-            if not self._running:
-                self._idle.set()
+        with self.running.one(), suppress(Disconnected):
+            await self._answer(request, scope, send)
 
     async def _answer(self, request: HttpRequest, scope: AsgiScope, send: Send) -> None:
         request_id = request.headers.get("x-request-id", "")[:_MAX_ID]

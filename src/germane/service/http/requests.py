@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any
@@ -97,6 +98,34 @@ class HttpRequest:
 
 class Disconnected(Exception):
     """The caller has closed the connection."""
+
+
+class RunningRequests:
+    """Counts the requests that are being answered, so that a service that stops can wait for them. For one event loop."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Counts a request during the block."""
+        self._running += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
+
+    async def ended(self, seconds: float) -> None:
+        """Returns when no request runs, after `seconds` at the latest. With 0, earlier calls return too."""
+        if not seconds:
+            self._idle.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
 
 
 def is_loopback(host: str) -> bool:

@@ -53,11 +53,6 @@ class Whose:
     session: str | None
     keeps: bool
 
-    @property
-    def scope(self) -> Scope:
-        """Raises `InvalidInput` for names that can't be used."""
-        return Scope(org=self.org, agent=self.agent, user=self.user, zone=self.zone)
-
 
 async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> Caller:
     """Admits a request as the service's other calls are. Raises `HttpRefused` for one that mustn't be sent on."""

@@ -10,8 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from germane.api.agent import Agent
+from germane.api.germane import Germane
 from germane.dialects.model_calls import ModelCall, read_call
 from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
@@ -20,8 +23,8 @@ from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, aside
 from germane.grpc.server.refusals import Refused
 from germane.service.proxy.callers import Caller, Whose, whose
-from germane.service.proxy.headers import Headers
-from germane.service.proxy.recorder import Recorder, Turn
+from germane.service.proxy.headers import Headers, with_betas
+from germane.service.proxy.recorder import Turn
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
 from germane.service.proxy.sessions import Sessions
@@ -38,11 +41,11 @@ _FINDING = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A call for the upstream. `betas` are for its header `anthropic-beta`, `told` are headers for the answer. `turn` is what
-    the recorder gets with the answer, None where nothing is kept."""
+    """A call for the upstream, with its `headers`; None for those that came. `told` are headers for the answer. `turn` is what the
+    recorder gets with the answer, None where nothing is kept."""
 
     body: bytes
-    betas: Sequence[str] = ()
+    headers: Headers | None = None
     told: Headers = ()
     turn: Turn | None = None
 
@@ -52,41 +55,43 @@ class ProxyMemory:
 
     def __init__(
         self,
+        germane: Germane,
         ports: Ports,
         assemblies: Assemblies,
         sessions: Sessions,
-        recorder: Recorder,
         *,
         seconds: float,
         observer: RpcObserver | None,
     ) -> None:
-        self._ports, self._assemblies, self._sessions, self._recorder = ports, assemblies, sessions, recorder
+        self._germane, self._ports, self._assemblies, self._sessions = germane, ports, assemblies, sessions
         self._seconds, self._observer = seconds, observer
 
     async def prepare(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, body: bytes) -> Prepared:
         """Returns the call with what is known; as it came where it isn't a model call. Raises nothing but cancellation."""
         clock = self._ports.clock
-        arrived = clock.steady()
         with observed(self._observer, "Proxy", request.http.metadata, 0.0) as record:
             record.request_id = uuid7(int(clock.now().timestamp() * 1000))
-            preparing = _Preparing(RpcCall("read", record, arrived=arrived, ends=None), Prepared(body=body))
+            preparing = _Preparing(RpcCall("read", record, arrived=clock.steady(), ends=None), body)
             preparing.call.grant = caller.grant
             task = asyncio.ensure_future(self._prepare(preparing, request, route, caller))
             try:
                 await asyncio.wait([task], timeout=self._seconds + _SPLICING)
             finally:
-                task.cancel()
-            if not task.done():
+                if not task.done():
+                    task.cancel()
+                    task.add_done_callback(lambda one: one.cancelled() or one.exception())
+            if not task.done() or task.cancelled():
                 preparing.failed("assembly_timeout")
-            elif not task.cancelled() and (error := task.exception()) is not None:
-                preparing.failed("invalid_input" if isinstance(error, InvalidInput | Refused) else _reason(error))
-            record.metadata = preparing.report
-            return preparing.result
+            elif (error := task.exception()) is not None:
+                preparing.failed(_reason(error))
+            if preparing.report is not None:
+                record.metadata = preparing.report
+            return preparing.prepared
 
     async def _prepare(self, preparing: _Preparing, request: ProxyRequest, route: ProxyRoute, caller: Caller) -> None:
         """Puts into `preparing` what is known, step by step. Raises what goes wrong."""
-        body = preparing.result.body
-        path = route.target.decode("latin-1")
+        body, path = preparing.body, route.target.decode("latin-1")
+        asked_at = self._ports.clock.now()
         call = await aside(len(body) > INLINE_BYTES, lambda: read_call(path, body))
         if call is None:
             return
@@ -98,26 +103,35 @@ class ProxyMemory:
         if owner is None:
             preparing.failed("denied")
             return
-        preparing.call.record.org, preparing.call.record.agent = owner.org, owner.agent
-        session = await self._session(owner, call, request)
+        record = preparing.call.record
+        agent = self._germane.agent(owner.agent, org=owner.org, user=owner.user, zone=owner.zone)
+        record.org, record.agent = owner.org, owner.agent
+        session = await self._session(agent, owner, call, request)
         if owner.keeps:
-            preparing.keep(Turn.of(owner.scope, session, call))
+            preparing.turn = Turn.of(agent.scope, session, call, (), asked_at=asked_at, answered_at=asked_at, size=len(body))
         context = await self._assemblies.context(owner.org, self._asked(owner, session, call), preparing.call)
         if isinstance(context, str):
             preparing.failed(context)
             return
+        changed = call.body_with(context)
+        if changed is not None:
+            preparing.written = await aside(len(body) > INLINE_BYTES, lambda: changed.written(body))
+            preparing.headers = with_betas(request.headers, changed)
         preparing.report = context.metadata
-        await aside(len(body) > INLINE_BYTES, lambda: preparing.write(call, context))
 
-    async def _session(self, owner: Whose, call: ModelCall, request: ProxyRequest) -> str:
-        if owner.session is not None:
-            return owner.session
+    async def _session(self, agent: Agent, owner: Whose, call: ModelCall, request: ProxyRequest) -> str:
+        """The call's session. It is looked for on the engine's loop; where that hangs, on this one, in memory alone."""
+        found = partial(self._sessions.find, agent, call, named=owner.session, headers=request.http.headers)
+        seconds = _FINDING * self._seconds
+        finding = asyncio.ensure_future(self._ports.bridge.on_engine(lambda: found(deadline=seconds)))
+        await asyncio.wait([finding], timeout=seconds + GRACE)
+        if finding.done():
+            return finding.result()
+        finding.cancel()
+        return await found(deadline=0)
 
     def _asked(self, owner: Whose, session: str, call: ModelCall) -> Asked:
-        tools = call.body.get("tools")
-        options: dict[str, Any] = {**call.asking, "session": session}
-        if isinstance(tools, list) and not call.held:
-            options["tools"] = tools
+        options: dict[str, Any] = {**call.asking, "session": session, "tools": call.tools}
         return Asked(
             agent=owner.agent,
             user=owner.user or "",
@@ -133,7 +147,7 @@ class _Preparing:
 
     def __init__(self, call: RpcCall, body: bytes) -> None:
         self.call, self.body, self.written = call, body, body
-        self.betas: Sequence[str] = ()
+        self.headers: Headers | None = None
         self.report: Metadata | None = None
         """What is told of a model call; None for any other request."""
         self.turn: Turn | None = None
@@ -141,12 +155,12 @@ class _Preparing:
     def failed(self, reason: str) -> None:
         """The call goes on as it came."""
         if self.report is not None:
-            self.written, self.betas, self.report = self.body, (), unassembled(reason)
+            self.written, self.headers, self.report = self.body, None, unassembled(reason)
 
     @property
     def prepared(self) -> Prepared:
         return Prepared(
-            body=self.written, betas=self.betas, told=_told(self.report, self.call.record.request_id), turn=self.turn
+            body=self.written, headers=self.headers, told=_told(self.report, self.call.record.request_id), turn=self.turn
         )
 
 

@@ -1,22 +1,31 @@
 """Proxy: the ASGI application for the paths under `/proxy/`, through which model calls go to their provider and get memory.
 
-Every request is relayed as it came. Of those to the three paths that call a model, the body gets what is known, in its own bytes
-(`memory.py`), and the turn is recorded when it was answered (`recorder.py`). A request that isn't one, that says
-`X-Germane-Skip: true`, or whose upstream has `inject = false`, isn't read at all.
+Every request is relayed as it came. Of those to the three paths that call a model, the body gets what is known, in its own
+bytes (`memory.py`), and the turn is recorded when it was answered (`recorder.py`). A request to another path, one that says
+`X-Germane-Skip: true`, and one to an upstream with `inject = false` isn't read.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, nullcontext
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 
 from starlette.types import Receive, Scope, Send
 
-from germane.dialects.answer_copies import AnswerCopy
+from germane.api.germane import Germane
+from germane.clock import Clock
+from germane.dialects.answer_copy import AnswerCopy
+from germane.dialects.model_calls import is_model_call
 from germane.grpc.server.admission import Ports
+from germane.grpc.server.assembly_servicer import Assemblies
+from germane.grpc.server.call import RpcObserver
+from germane.service.http.api import closed_for
 from germane.service.http.problems import HttpRefused
-from germane.service.http.requests import Disconnected, HttpRequest
+from germane.service.http.requests import Disconnected, HttpRequest, RunningRequests
 from germane.service.proxy.callers import Caller, admitted, skipped
 from germane.service.proxy.memory import Prepared, ProxyMemory
 from germane.service.proxy.recorder import Recorder
@@ -24,47 +33,59 @@ from germane.service.proxy.refusals import refusal
 from germane.service.proxy.relay import Relay, Relayed
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute, proxy_route
+from germane.service.proxy.sessions import Sessions
+from germane.settings.serving import ServiceSettings
 
 _PART_SECONDS = 60.0
 """Within which some part of a request's body must come."""
 _JSON = "application/json"
+_RECORDING_SHARE = 0.5
+"""The share of the grace period at the end that recordings get."""
 
 
 class Proxy:
     """Runs on the loop of `ports`. `max_bytes` is the largest body that gets memory; a larger one is relayed as it comes. `closed`
-    says why the service relays nothing, empty where it does."""
+    says why nothing is relayed, empty where it is."""
 
     def __init__(
         self, ports: Ports, relay: Relay, memory: ProxyMemory, recorder: Recorder, *, max_bytes: int, closed: str = ""
     ) -> None:
         self._ports, self._relay, self._memory, self._recorder = ports, relay, memory, recorder
         self._max_bytes, self._closed = max_bytes, closed
+        self.running = RunningRequests()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            request = ProxyRequest(scope, receive)
-            if self._closed:
-                raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
-            route = proxy_route(request.target, self._relay.upstreams)
-            caller = await admitted(request, route.upstream, self._ports)
-            await self._relayed(request, route, caller, send)
-        except HttpRefused as refused:
-            http = HttpRequest(scope, receive)
-            await refusal(http, refused).send(http, send)
-        except Disconnected:
-            return
+        with self.running.one():
+            try:
+                request = ProxyRequest(scope, receive)
+                if self._closed:
+                    raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
+                route = proxy_route(request.target, self._relay.upstreams)
+                caller = await admitted(request, route.upstream, self._ports)
+                await self._relayed(request, route, caller, send)
+            except HttpRefused as refused:
+                http = HttpRequest(scope, receive)
+                await refusal(http, refused).send(http, send)
+            except Disconnected:
+                return
 
     async def _relayed(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, send: Send) -> None:
-        gets_memory = _calls_model(request, route) and not skipped(request, route.upstream)
-        body = await request.body(self._max_bytes if gets_memory else 0, _PART_SECONDS)
-        if not gets_memory or not isinstance(body, bytes):
+        reads = _may_call_model(request, route) and not skipped(request, route.upstream)
+        body = await request.body(self._max_bytes if reads else 0, _PART_SECONDS)
+        if not isinstance(body, bytes):
             await self._as_it_comes(request, route, send, body)
             return
-        prepared = await self._memory.prepare(request, route, caller, body)
+        prepared = await self._memory.prepare(request, route, caller, body) if reads else Prepared(body=body)
         copy, relayed = AnswerCopy(), Relayed(ended="caller")
         try:
             relayed = await self._relay.send(
-                request, route, send, body=prepared.body, betas=prepared.betas, added=prepared.told, on_part=copy.add
+                request,
+                route,
+                send,
+                body=prepared.body,
+                headers=prepared.headers,
+                added=prepared.told,
+                on_part=None if prepared.turn is None else copy.keep,
             )
         finally:
             self._keep(prepared, relayed, copy)
@@ -72,10 +93,55 @@ class Proxy:
     def _keep(self, prepared: Prepared, relayed: Relayed, copy: AnswerCopy) -> None:
         """Has the turn recorded that was answered, also where the caller went away in the middle."""
         if prepared.turn is not None and HTTPStatus.OK <= relayed.status < HTTPStatus.MULTIPLE_CHOICES:
-            self._recorder.offer(prepared.turn.answered(copy.of(relayed.headers)))
+            copy.describe(relayed.headers)
+            answered_at = self._ports.clock.now()
+            size = prepared.turn.size + copy.size
+            self._recorder.offer(replace(prepared.turn, answer=copy, answered_at=answered_at, size=size))
 
-    async def _as_it_comes(
-        self, request: ProxyRequest, route: ProxyRoute, send: Send, body: bytes | AsyncGenerator[bytes, None]
-    ) -> None:
-        async with nullcontext() if isinstance(body, bytes) else aclosing(body):
+    async def _as_it_comes(self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]) -> None:
+        async with aclosing(body):
             await self._relay.send(request, route, send, body=body)
+
+
+def _may_call_model(request: ProxyRequest, route: ProxyRoute) -> bool:
+    """Whether the request's body must be read to know what it is."""
+    headers = request.http.headers
+    return (
+        request.method == "POST"
+        and is_model_call(route.target.decode("latin-1"))
+        and headers.get("content-type", "").partition(";")[0].strip().lower() == _JSON
+        and headers.get("content-encoding", "identity").strip().lower() == "identity"
+    )
+
+
+@asynccontextmanager
+async def proxying(
+    service: ServiceSettings, germane: Germane, ports: Ports, assemblies: Assemblies, observer: RpcObserver | None
+) -> AsyncIterator[Proxy | None]:
+    """Opens the proxy to the upstreams of the settings, on the engine's loop; None where there are none. At the end, what waits to
+    be recorded gets its share of the grace period; the rest stays on disk. Raises `InvalidInput` for an upstream that can't be
+    used."""
+    if not service.upstreams:
+        yield None
+        return
+    clock = Clock()
+    sessions = Sessions(germane, clock)
+    recorder = Recorder(germane, sessions, _spool_of(service.db), clock)
+    relay = Relay(service.upstreams, environ=os.environ)
+    memory = ProxyMemory(germane, ports, assemblies, sessions, seconds=service.deadline_ms / 1000, observer=observer)
+
+    async def opened() -> None:
+        relay.open()
+
+    await ports.bridge.on_port(opened)
+    recorder.open()
+    try:
+        yield Proxy(ports, relay, memory, recorder, max_bytes=service.max_message_bytes, closed=closed_for(service))
+    finally:
+        await recorder.close(_RECORDING_SHARE * service.shutdown_seconds)
+        await ports.bridge.on_port(relay.close)
+
+
+def _spool_of(db: Path) -> Path | None:
+    """The folder of turns that wait to be recorded, beside the database."""
+    return None if str(db) == ":memory:" else db.with_name(f"{db.name}-spool")
