@@ -19,6 +19,7 @@ KNOWN_BY = {
     "anthropic": "integrations",
     "anyio": "service",
     "apsw": "stores",
+    "brotli": "dialects",
     "germane_eval": "cli",
     "google": "grpc",
     "grpc": "grpc",
@@ -50,6 +51,7 @@ KNOWN_BY = {
     "typer": "cli",
     "uvicorn": "service",
     "yaml": "settings",
+    "zstandard": "dialects",
 }
 
 ALSO_KNOWN_BY = {("aiohttp", "api"): "`Germane.connect` calls a service of germane's; `models` calls providers"}
@@ -59,6 +61,7 @@ OPTIONAL = {
     "agents",
     "aiohttp",
     "anthropic",
+    "brotli",
     "google",
     "grpc",
     "h11",
@@ -84,6 +87,7 @@ OPTIONAL = {
     "typer",
     "uvicorn",
     "yaml",
+    "zstandard",
 }
 
 

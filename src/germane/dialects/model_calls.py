@@ -1,7 +1,7 @@
 """Model calls: which HTTP requests are calls of a model, what is read of one, and its body with what a context adds.
 
-A call is known by the path of its request. Its body is that of the provider's HTTP API; the SDK that sends it may have parsed it
-already.
+A call is known by the path of its request. Its body is that of the provider's HTTP API, as bytes or as the SDK that sends it
+has it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.registry import parse_all
+from germane.text.json_splice import splice
 from germane.text.normal import valid_unicode
 from germane.types.context import Context
 from germane.types.message import is_human
@@ -23,17 +24,29 @@ _APIS: Mapping[str, str] = MappingProxyType(
     {"/chat/completions": "openai", "/responses": "openai-responses", "/v1/messages": "anthropic"}
 )
 """How the paths of calls end, with the dialect of each."""
+BETAS = "anthropic-beta"
+"""The header of a request that names Anthropic's betas."""
 _OWN = frozenset({"id", "created_at", "name"})
 """Fields of messages that germane reads, and leaves out where a provider has none or another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedBody:
-    """A call's body with what a context adds. `betas` are the names of Anthropic's betas that it needs, for the header
-    `anthropic-beta`, which the HTTP API has in place of a field of the body."""
+    """A call's body with what a context adds. `betas` are the names of Anthropic's betas that it needs: the HTTP API takes
+    them in a header, and refuses them in a body."""
 
     fields: dict[str, Any]
+    before: Mapping[str, Any]
     betas: tuple[str, ...] = ()
+
+    def written(self, original: bytes) -> bytes:
+        """Returns the bytes of the call, of which `before` is the value, changed to this body. Raises `Unspliceable`."""
+        return splice(original, self.fields, before=self.before)
+
+    def beta_header(self, given: str) -> str:
+        """Returns the value of the header `BETAS`: the caller's, and behind it the names that it lacks."""
+        names = {name.strip() for name in given.split(",")}
+        return ",".join((*([given] if given.strip() else []), *(name for name in self.betas if name not in names)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +98,8 @@ class ModelCall:
         """Returns the body with these fields, those that are None left out; None without messages."""
         if fields.get("messages", fields.get("input")) is None:
             return None
-        return ChangedBody(fields={**self.body, **{name: one for name, one in fields.items() if one is not None}}, betas=betas)
+        changed = {name: one for name, one in fields.items() if one is not None}
+        return ChangedBody(fields={**self.body, **changed}, before=self.body, betas=betas)
 
     @property
     def _asks(self) -> bool:
@@ -126,7 +140,7 @@ class ModelCall:
             for block in _blocks(own):
                 while blocks and blocks[0] != (role, block):
                     said, other = blocks.popleft()
-                    if said != role or not added.holds(other.get("text")):
+                    if said != role or not isinstance(other, Mapping) or not added.holds(other.get("text")):
                         return None
                     content.append(other)
                     changed = True
