@@ -40,7 +40,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
 
 ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", "search", *FLOORS["domains"].split()]
 SURFACES_REACH = ["nouns", "domains", "front", "surfaces"]
-SURFACES_ALSO = ["text"]  # pure functions of strings
+SURFACES_ALSO = ["text", "dialects"]  # pure functions of strings, and of what a proxy relays
 WIRING_REACHES = {
     "api.wiring": ADAPTERS,
     "integrations.compactor": ["models"],  # a compaction without a store opens neither a store nor an embedder

@@ -18,6 +18,7 @@ KNOWN_BY = {
     "aiohttp": "models",
     "anthropic": "integrations",
     "apsw": "stores",
+    "brotli": "dialects",
     "germane_eval": "cli",
     "google": "grpc",
     "grpc": "grpc",
@@ -48,6 +49,7 @@ KNOWN_BY = {
     "typer": "cli",
     "uvicorn": "service",
     "yaml": "settings",
+    "zstandard": "dialects",
 }
 
 ALSO_KNOWN_BY = {("aiohttp", "api"): "`Germane.connect` calls a service of germane's; `models` calls providers"}
@@ -57,6 +59,7 @@ OPTIONAL = {
     "agents",
     "aiohttp",
     "anthropic",
+    "brotli",
     "google",
     "grpc",
     "h11",
@@ -81,6 +84,7 @@ OPTIONAL = {
     "typer",
     "uvicorn",
     "yaml",
+    "zstandard",
 }
 
 

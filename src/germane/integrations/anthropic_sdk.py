@@ -15,6 +15,7 @@ from typing import Any, Unpack, overload
 
 from germane import sync
 from germane.api.agent import Agent
+from germane.dialects.model_calls import BETAS, ChangedBody
 from germane.errors import MissingExtra
 
 try:
@@ -23,8 +24,6 @@ try:
     from germane.integrations.sdk_memory import OWN_HEADERS, AsyncMemory, BlockingMemory, Terms
 except ImportError as error:
     raise MissingExtra("anthropic", "anthropic") from error
-
-_BETAS = "anthropic-beta"
 
 
 class MemoryMiddleware(Middleware):
@@ -89,14 +88,12 @@ def _body(request: APIRequest) -> Mapping[str, Any]:
     return request.json if request.method.lower() == "post" and isinstance(request.json, Mapping) else {}
 
 
-def _with(request: APIRequest, body: dict[str, Any] | None) -> APIRequest:
+def _with(request: APIRequest, body: ChangedBody | None) -> APIRequest:
     """The request with this body, if any, and without germane's own headers. The same object where nothing changes."""
     headers = {name: value for name, value in request.headers.items() if name.lower() not in OWN_HEADERS}
-    betas = [] if body is None else body.pop("betas", [])
-    if betas:
-        given = _headers(request).get(_BETAS, "")
-        names = dict.fromkeys(filter(None, (*(name.strip() for name in given.split(",")), *betas)))
-        headers = {name: value for name, value in headers.items() if name.lower() != _BETAS} | {_BETAS: ",".join(names)}
-    if body is not None:
-        return request.copy(body=body, headers=headers)
-    return request if len(headers) == len(request.headers) else request.copy(headers=headers)
+    if body is None:
+        return request if len(headers) == len(request.headers) else request.copy(headers=headers)
+    if body.betas:
+        headers = {name: value for name, value in headers.items() if name.lower() != BETAS}
+        headers[BETAS] = body.beta_header(_headers(request).get(BETAS, ""))
+    return request.copy(body=body.fields, headers=headers)

@@ -10,12 +10,13 @@ request where something is wrong; a WebSocket has no transport and isn't seen.
 
 from __future__ import annotations
 
-import json
 from typing import Any, Unpack, overload
 
 from germane import sync
 from germane.api.agent import Agent
+from germane.dialects.model_calls import ChangedBody
 from germane.errors import MissingExtra
+from germane.text.json_splice import Unspliceable
 
 try:
     import httpx2
@@ -104,16 +105,19 @@ def _has_json(request: httpx2.Request) -> bool:
     return request.method == "POST" and request.headers.get("content-type", "").startswith("application/json")
 
 
-def _with(request: httpx2.Request, body: dict[str, Any] | None) -> httpx2.Request:
+def _with(request: httpx2.Request, body: ChangedBody | None) -> httpx2.Request:
     """The request with this body, if any, and without germane's own headers. The same object where nothing changes."""
-    if body is None and not any(name in request.headers for name in OWN_HEADERS):
+    written = None if body is None else _written(request, body)
+    if written is None and not any(name in request.headers for name in OWN_HEADERS):
         return request
-    left_out = OWN_HEADERS if body is None else (*OWN_HEADERS, *_OF_BODY)
+    left_out = OWN_HEADERS if written is None else (*OWN_HEADERS, *_OF_BODY)
     headers = [(name, value) for name, value in request.headers.raw if name.decode("latin-1").lower() not in left_out]
-    content = {"stream": request.stream} if body is None else {"content": _written(body)}
+    content = {"stream": request.stream} if written is None else {"content": written}
     return httpx2.Request(request.method, request.url, headers=headers, extensions=request.extensions, **content)
 
 
-def _written(body: dict[str, Any]) -> bytes:
-    """The body as the SDK writes one."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+def _written(request: httpx2.Request, body: ChangedBody) -> bytes | None:
+    try:
+        return body.written(request.content)
+    except Unspliceable:
+        return None
