@@ -21,7 +21,8 @@ MAX_BEHIND = 8
 """Exchanges that a request may bring which the session lacks: answers that weren't recorded."""
 _PART = 8
 """Bytes of the hash of a turn, and of that of what follows it."""
-_EXCHANGE = 2 * _PART
+EXCHANGE = 2 * _PART
+"""Bytes of an exchange."""
 _NO_ANSWER = bytes(_PART)
 _TELLING = 64
 """Characters of the human turns of a conversation of one exchange that make it known without its answer."""
@@ -40,11 +41,11 @@ class ConversationState:
     @property
     def length(self) -> int:
         """The number of exchanges."""
-        return len(self.turns) // _EXCHANGE
+        return len(self.turns) // EXCHANGE
 
     def before(self, exchanges: int = 1) -> ConversationState:
         """Returns the state so many exchanges ago."""
-        return ConversationState(self.turns[: max(0, len(self.turns) - exchanges * _EXCHANGE)])
+        return ConversationState(self.turns[: max(0, len(self.turns) - exchanges * EXCHANGE)])
 
     def answered(self, answer: Message | None, key: bytes) -> ConversationState:
         """Returns the state after the answer to the human turn at the end; the same where there is none. `answer` is the first
@@ -52,16 +53,16 @@ class ConversationState:
         if not self.asked or answer is None:
             return self
         turns = self.turns + self.asked + _hash(key, _content(answer))
-        return ConversationState(turns[-MAX_EXCHANGES * _EXCHANGE :], b"", self.telling)
+        return ConversationState(turns[-MAX_EXCHANGES * EXCHANGE :], b"", self.telling)
 
     # Aliases: `ends` is that of the last exchange; `again` of the state in which the last human turn was asked, for one that
     # is asked again; `humans` of the human turns alone, for an application that changes answers.
 
     def ends(self, key: bytes) -> str:
-        return _alias(key, b"ends", self.turns[-_EXCHANGE:])
+        return _alias(key, b"ends", self.turns[-EXCHANGE:])
 
     def again(self, key: bytes) -> str:
-        return _alias(key, b"again", self.turns[-_EXCHANGE:] + self.asked)
+        return _alias(key, b"again", self.turns[-EXCHANGE:] + self.asked)
 
     def humans(self, key: bytes) -> str:
         return _alias(key, b"humans", b"".join(_humans(self.turns)))
@@ -70,7 +71,7 @@ class ConversationState:
         """Returns the aliases by which a session in this state is found again; none before the first exchange."""
         if not self.turns:
             return ()
-        asked = self._as_asked()
+        asked = self.as_asked()
         found = [SessionAlias(alias=self.ends(key), turns=self.turns)]
         if asked.turns:
             found.append(SessionAlias(alias=asked.again(key), turns=asked.turns))
@@ -78,9 +79,9 @@ class ConversationState:
             found.append(SessionAlias(alias=self.humans(key), turns=self.turns))
         return tuple(found)
 
-    def _as_asked(self) -> ConversationState:
+    def as_asked(self) -> ConversationState:
         """The state in which the last exchange's human turn was asked."""
-        return ConversationState(self.turns[:-_EXCHANGE], self.turns[-_EXCHANGE:-_PART])
+        return ConversationState(self.turns[:-EXCHANGE], self.turns[-EXCHANGE:-_PART])
 
     def questions(self, key: bytes) -> tuple[Question, ...]:
         """Returns what to ask for the session of a request in this state, the best answer first; nothing where it has no
@@ -114,7 +115,7 @@ class Question:
             given, kept = b"".join(_humans(given)), b"".join(_humans(kept))
         if given == kept:
             return True
-        size = _PART if self.humans else _EXCHANGE
+        size = _PART if self.humans else EXCHANGE
         capped = len(kept) == MAX_EXCHANGES * size
         shorter = min(len(given), len(kept))
         same = kept.endswith(given) if len(given) < len(kept) else capped and given.endswith(kept)
@@ -140,7 +141,7 @@ def _exchange(turn: Message, following: Message, key: bytes) -> bytes:
 
 
 def _humans(turns: bytes) -> Iterator[bytes]:
-    return (turns[start : start + _PART] for start in range(0, len(turns), _EXCHANGE))
+    return (turns[start : start + _PART] for start in range(0, len(turns), EXCHANGE))
 
 
 def answer_in(messages: Sequence[Message]) -> Message | None:

@@ -27,7 +27,14 @@ from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
 from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
 from germane.kinds.documents.value import is_document_session
-from germane.service.proxy.conversation_state import ConversationState, Question, answer_alias, state_of
+from germane.service.proxy.conversation_state import (
+    EXCHANGE,
+    MAX_EXCHANGES,
+    ConversationState,
+    Question,
+    answer_alias,
+    state_of,
+)
 from germane.text.secrets.detection import secret_in_name
 from germane.types.caches import LruCache
 from germane.types.message import Message
@@ -53,6 +60,8 @@ _MAX_KNOWN = 8_192
 """Aliases that are kept in memory, and questions that wait for their answers."""
 _MAX_SAME = 32
 """Sessions that are kept in memory of one alias."""
+_MAX_OPEN = 512
+"""Conversations that may have asked the same at once."""
 _PATIENCE = 0.02
 """Seconds that a search for a session may take."""
 
@@ -109,10 +118,10 @@ class Sessions:
         try:
             state = state if call.held else state_of(parse_all(call.messages, call.api), self.key)
             async with asyncio.timeout(deadline):
-                found = await self._found(agent, call, state, name, deadline)
+                found = await self._found(agent, call, state, name, deadline / 2)
         except Exception:
-            found = None
-        session = name or found or self._begun(owner, call, state)
+            found = self._derived(owner, state.turns[:EXCHANGE])
+        session = name or found or self._begun(owner, call)
         if state.asked:
             self._opened(owner, state, session)
         return session
@@ -156,9 +165,9 @@ class Sessions:
                     opened.learnt.set_result(None)
         return Learnt(aliases=tuple(aliases), ended=ended)
 
-    async def _found(self, agent: Agent, call: Call, state: ConversationState, name: str | None, deadline: float) -> str | None:
-        """The session that is known by what the call goes on from; where the call has a name, that the session of this name is
-        in memory then, if it is known so."""
+    async def _found(self, agent: Agent, call: Call, state: ConversationState, name: str | None, patience: float) -> str | None:
+        """The session that is known by what the call goes on from. Where the call has a name, the state of the session with
+        this name is in memory afterwards, if it is known."""
         owner = _owner(agent.scope)
         if call.held:
             previous = previous_answer(call)
@@ -170,16 +179,21 @@ class Sessions:
         if not questions:
             return None
         found = self._in_memory(owner, questions, name)
-        if found is None and not call.held and (opened := await self._waited(owner, state, deadline / 2)) is not None:
+        opened = list[_Opened]() if found is not None or call.held else self._answered(owner, state)
+        ends = asyncio.get_running_loop().time() + patience
+        while found is None and len(opened) > 1 and (left := ends - asyncio.get_running_loop().time()) > 0:
+            waiting = [asyncio.wrap_future(one.learnt) for one in opened]
+            await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             found = self._in_memory(owner, questions, name)
-            if found is None:
-                return opened
+            opened = [one for one in opened if not one.learnt.done()]
         if found is None or found[0].ahead or found[0].humans:
             kept = await agent.conversations.aliased([question.alias for question in questions])
             found = _best(questions, kept, name) or found
             if found is not None:
                 with self._lock:
                     self._keep(owner, found[1])
+        if found is None and len(opened) == 1:
+            return opened[0].session
         return None if found is None else found[1].session
 
     def _in_memory(
@@ -198,34 +212,32 @@ class Sessions:
         self._known.put((owner, found.alias), sessions)
 
     # A client may send its next request before the answer to the one before was read here: an agent that calls tools does so
-    # at once. Then the session is that of the question which the request shows answered.
+    # at once. Then the session is that of the question which the request shows answered. Where several conversations asked the
+    # same at once, only their answers tell which one it is: these are waited for, and nothing is guessed.
 
     def _opened(self, owner: _Owner, state: ConversationState, session: str) -> None:
         with self._lock:
             waiting = [one for one in self._open.get((owner, _opening(state)), []) if not one.learnt.done()]
-            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_SAME :], _Opened(session)])
+            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session)])
 
-    async def _waited(self, owner: _Owner, state: ConversationState, patience: float) -> str | None:
-        """The session whose open question the last exchange of the request answers; None where there is none. Where several
-        conversations asked the same, their answers tell which one: these are waited for."""
-        if state.length == 0:
-            return None
-        asked = ConversationState(state.turns[:-16], state.turns[-16:-8])
+    def _answered(self, owner: _Owner, state: ConversationState) -> list[_Opened]:
+        """The open questions that the last exchange of the request may answer."""
+        if not state.turns:
+            return []
         with self._lock:
-            opened = [one for one in self._open.get((owner, _opening(asked)), []) if not one.learnt.done()]
-        if len(opened) > 1:
-            await asyncio.wait([asyncio.wrap_future(one.learnt) for one in opened], timeout=patience)
-        left = [one for one in opened if not one.learnt.done()]
-        return left[-1].session if left else None
+            waiting = self._open.get((owner, _opening(state.as_asked())), [])
+            return [one for one in waiting if not one.learnt.done()]
 
-    def _begun(self, owner: _Owner, call: Call, state: ConversationState) -> str:
-        """A new session's id. Where the call goes on from something that isn't known, calls that go on from the same get the
-        same id."""
+    def _begun(self, owner: _Owner, call: Call) -> str:
+        """A new session's id. Calls that go on from the same answer, which isn't known, get the same."""
         previous = previous_answer(call)
-        seed = previous.encode("utf-8", "surrogatepass") if previous else state.turns[:16]
-        if not seed:
-            return uuid7(int(self._clock.now().timestamp() * 1000))
-        return str(UUID(bytes=blake2b(repr(owner).encode() + seed, digest_size=16, key=self.key).digest()))
+        if previous is not None and (derived := self._derived(owner, previous.encode("utf-8", "surrogatepass"))):
+            return derived
+        return uuid7(int(self._clock.now().timestamp() * 1000))
+
+    def _derived(self, owner: _Owner, seed: bytes) -> str | None:
+        """An id that is the same for the same seed; None without one."""
+        return str(UUID(bytes=blake2b(repr(owner).encode() + seed, digest_size=16, key=self.key).digest())) if seed else None
 
 
 @dataclass(slots=True)
@@ -251,7 +263,7 @@ def _owner(scope: Scope) -> _Owner:
 
 
 def _opening(state: ConversationState) -> bytes:
-    return state.turns[-16:] + b" " + state.asked
+    return state.turns[-MAX_EXCHANGES // 2 * EXCHANGE :] + state.asked
 
 
 # What a call says of its session.
