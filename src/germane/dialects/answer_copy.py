@@ -22,33 +22,39 @@ _EITHER_HEADER = zlib.MAX_WBITS | 32
 
 
 class AnswerCopy:
-    """A bounded copy of the bytes of a successful answer. `headers` are the answer's, by names in lower case. `broken` says
-    that there were too many bytes; whoever relays the answer sets it where reading it failed."""
+    """A bounded copy of the bytes of a successful answer. `headers` are the answer's, by names in lower case; they may be set
+    later. `broken` says that there were too many bytes; whoever relays the answer sets it where reading it failed."""
 
-    def __init__(self, headers: Mapping[str, str], *, limit: int = _MAX_BYTES) -> None:
-        self._limit = limit
-        self._coding = headers.get("content-encoding", "")
-        self._is_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._chunks, self._bytes = list[bytes](), 0
+    def __init__(self, headers: Mapping[str, str] = MappingProxyType({}), *, limit: int = _MAX_BYTES) -> None:
+        self._limit, self.headers = limit, headers
+        self._chunks, self.size = list[bytes](), 0
         self.broken = False
 
     def keep(self, chunk: bytes) -> None:
         """Adds what came of the answer."""
-        self._bytes += len(chunk)
-        if self._bytes > self._limit:
+        self.size += len(chunk)
+        if self.size > self._limit:
             self.broken = True
             self._chunks.clear()
         else:
             self._chunks.append(chunk)
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is a stream of server-sent events."""
+        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+
+    @property
+    def text(self) -> str:
+        """The body, its content encoding undone; empty where the answer is broken, and where its encoding can't be undone.
+        Takes time in proportion to the answer, which an event loop may not have."""
+        body = None if self.broken else decoded(b"".join(self._chunks), self.headers.get("content-encoding", ""), self._limit)
+        return "" if body is None else body.decode("utf-8", "replace")
+
     def messages(self, api: str) -> list[dict[str, Any]]:
         """Returns the model's messages in the shape of the dialect `api`, ready for `record`; of a stream that ended early, the
-        words that came. Empty where there is nothing to record, where the answer is broken, and where its encoding can't be
-        undone. Never raises. It takes time in proportion to the answer, which an event loop may not have."""
-        if self.broken:
-            return []
-        body = decoded(b"".join(self._chunks), self._coding, self._limit)
-        return [] if body is None else read_reply(api, body.decode("utf-8", "replace"), events=self._is_stream)
+        words that came. Empty where there is nothing to record. Never raises. Takes time as `text` does."""
+        return read_reply(api, self.text, events=self.is_stream)
 
 
 def decoded(body: bytes, coding: str, limit: int) -> bytes | None:

@@ -199,11 +199,19 @@ def _blocks(message: Mapping[str, Any]) -> Sequence[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
 
 
+def is_model_call(path: str) -> bool:
+    """Returns whether a POST request to this path, or this URL, may be a call of a model: its body tells."""
+    return _api(path) is not None
+
+
+def _api(path: str) -> str | None:
+    return next((api for ending, api in _APIS.items() if path.partition("?")[0].endswith(ending)), None)
+
+
 def read_call(path: str, body: bytes | Mapping[str, Any]) -> ModelCall | None:
     """Returns the call that a POST request is, by its path or its URL, and its body as bytes or as parsed. None for every other
     request, and for a body that can't be read: not JSON in UTF-8, or without a model or messages. Never raises."""
-    api = next((api for ending, api in _APIS.items() if path.partition("?")[0].endswith(ending)), None)
-    if api is None:
+    if (api := _api(path)) is None:
         return None
     try:
         fields = json.loads(body.decode()) if isinstance(body, bytes) else body

@@ -30,6 +30,7 @@ from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
 from germane.service.monitoring import Monitor, monitoring
+from germane.service.proxy.proxy import Proxy, proxying
 from germane.service.proxy.routes import is_proxied
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings

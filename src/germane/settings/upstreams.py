@@ -129,7 +129,8 @@ def parse_upstreams(
 
 
 def upstreams(value: object, where: str, environ: Mapping[str, str] | None = None) -> Mapping[str, Upstream] | None:
-    """The parser of the setting: as `parse_upstreams`, and upstreams that were parsed before stay as they are. None for none."""
+    """The parser of the setting: as `parse_upstreams`, and upstreams that were parsed before stay as they are. None for
+    none."""
     if value in (None, "", "off") or value is False:
         return None
     if isinstance(value, dict) and any(isinstance(one, Upstream) for one in value.values()):

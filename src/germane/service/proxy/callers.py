@@ -1,8 +1,9 @@
 """Callers: who a proxied request comes from, and whose memory it gets.
 
-A service that asks for keys finds germane's own in `X-Germane-Key`; where the operator's key for the upstream is used, also where
-the caller's library puts a provider's. Whoever has none that holds is refused. A key that can't be verified at the moment, and a
-port without a free slot, cost the caller the memory alone: the call goes on as it came, unless the operator would pay for it.
+A service that asks for keys finds germane's own in `X-Germane-Key`; where the operator's key for the upstream is used, also
+where the caller's library puts a provider's. Whoever has none that holds is refused. A key that can't be verified at the
+moment, and a port without a free slot, cost the caller the memory alone: the call goes on as it came, unless the operator would
+pay for it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _TRUE = ("true", "1", "yes", "on")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls. `grant` is what the key allows, None where the service asks for none. `unknown` says why nobody knows who it is,
-    so that the call gets no memory; empty where it may get some."""
+    """Who calls. `grant` is what the key allows, None where the service asks for none. `unknown` says why nobody knows who it
+    is, so that the call gets no memory; empty where it may get some."""
 
     grant: Grant | None = None
     unknown: str = ""

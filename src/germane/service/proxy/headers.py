@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from germane.dialects.model_calls import BETAS, ChangedBody
 from germane.settings.upstreams import Upstream
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
@@ -65,6 +66,19 @@ def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tup
     if body and not framed:
         found.append((b"Content-Length", b"%d" % len(body)))
     return found
+
+
+def with_betas(headers: Headers, changed: ChangedBody) -> Headers:
+    """Returns the headers of a request with the betas that its changed body needs beside the caller's own."""
+    if not changed.betas:
+        return headers
+    name = BETAS.encode()
+    places = [place for place, (each, _) in enumerate(headers) if each.lower() == name]
+    own = ",".join(headers[place][1].decode("latin-1") for place in places)
+    written = (headers[places[0]][0] if places else name), changed.beta_header(own).encode("latin-1")
+    left = [header for place, header in enumerate(headers) if place not in places]
+    left.insert(places[0] if places else len(left), written)
+    return left
 
 
 def back(headers: Headers, added: Headers = ()) -> list[tuple[bytes, bytes]]:

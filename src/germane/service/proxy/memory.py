@@ -1,14 +1,13 @@
 """Proxy memory: what a model call gets on its way to the upstream, and what is kept of it when it was answered.
 
-The call's body gets what an assembly adds, spliced into its own bytes. Nothing here raises, and none of it takes longer than the
-deadline: where anything is wrong the call goes on as it came, or with what its session's earlier calls were sent, and a header
-of the answer says why (PROXY-2).
+The call's body gets what an assembly adds, spliced into its own bytes. Nothing here raises, and none of it takes longer than
+the deadline: where anything is wrong the call goes on as it came, or with what its session's earlier calls were sent, and a
+header of the answer says why (PROXY-2).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -41,8 +40,8 @@ _FINDING = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A call for the upstream, with its `headers`; None for those that came. `told` are headers for the answer. `turn` is what the
-    recorder gets with the answer, None where nothing is kept."""
+    """A call for the upstream, with its `headers`; None for those that came. `told` are headers for the answer. `turn` is what
+    the recorder gets with the answer, None where nothing is kept."""
 
     body: bytes
     headers: Headers | None = None

@@ -44,8 +44,8 @@ _RECORDING_SHARE = 0.5
 
 
 class Proxy:
-    """Runs on the loop of `ports`. `max_bytes` is the largest body that gets memory; a larger one is relayed as it comes. `closed`
-    says why nothing is relayed, empty where it is."""
+    """Runs on the loop of `ports`. `max_bytes` is the largest body that gets memory; a larger one is relayed as it comes.
+    `closed` says why nothing is relayed, empty where it is."""
 
     def __init__(
         self, ports: Ports, relay: Relay, memory: ProxyMemory, recorder: Recorder, *, max_bytes: int, closed: str = ""
@@ -93,12 +93,14 @@ class Proxy:
     def _keep(self, prepared: Prepared, relayed: Relayed, copy: AnswerCopy) -> None:
         """Has the turn recorded that was answered, also where the caller went away in the middle."""
         if prepared.turn is not None and HTTPStatus.OK <= relayed.status < HTTPStatus.MULTIPLE_CHOICES:
-            copy.describe(relayed.headers)
+            copy.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in relayed.headers}
             answered_at = self._ports.clock.now()
             size = prepared.turn.size + copy.size
             self._recorder.offer(replace(prepared.turn, answer=copy, answered_at=answered_at, size=size))
 
-    async def _as_it_comes(self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]) -> None:
+    async def _as_it_comes(
+        self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]
+    ) -> None:
         async with aclosing(body):
             await self._relay.send(request, route, send, body=body)
 
@@ -118,9 +120,9 @@ def _may_call_model(request: ProxyRequest, route: ProxyRoute) -> bool:
 async def proxying(
     service: ServiceSettings, germane: Germane, ports: Ports, assemblies: Assemblies, observer: RpcObserver | None
 ) -> AsyncIterator[Proxy | None]:
-    """Opens the proxy to the upstreams of the settings, on the engine's loop; None where there are none. At the end, what waits to
-    be recorded gets its share of the grace period; the rest stays on disk. Raises `InvalidInput` for an upstream that can't be
-    used."""
+    """Opens the proxy to the upstreams of the settings, on the engine's loop; None where there are none. At the end, what waits
+    to be recorded gets its share of the grace period; the rest stays on disk. Raises `InvalidInput` for an upstream that can't
+    be used."""
     if not service.upstreams:
         yield None
         return

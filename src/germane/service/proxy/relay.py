@@ -112,12 +112,13 @@ class Relay:
         send: Send,
         *,
         body: bytes | AsyncIterable[bytes],
+        headers: Headers | None = None,
         added: Headers = (),
         on_part: Callable[[bytes], object] | None = None,
     ) -> Relayed:
-        """Relays a request with this body, and its answer. `added` are headers that the answer gets beside its own.
-        `on_part` is called with each part of its body once that was sent on; it must return at once, and if it raises, it isn't
-        called again.
+        """Relays a request with this body and these `headers` (None: as they came), and its answer. `added` are headers that
+        the answer gets beside its own. `on_part` is called with each part of its body once that was sent on; it must return at
+        once, and if it raises, it isn't called again.
 
         Raises nothing but cancellation. Where the upstream can't be reached, or closes without an answer, the caller gets 502
         or 504 in the provider's shape.
@@ -136,7 +137,9 @@ class Relay:
                             port=upstream.port,
                             target=route.target,
                         ),
-                        headers=onward(request.headers, upstream, body if isinstance(body, bytes) else None),
+                        headers=onward(
+                            request.headers if headers is None else headers, upstream, body if isinstance(body, bytes) else None
+                        ),
                         content=sent,
                         extensions={"timeout": self._timeouts},
                     )
