@@ -50,7 +50,7 @@ class Proxy:
     def __init__(
         self, ports: Ports, relay: Relay, memory: ProxyMemory, recorder: Recorder, *, max_bytes: int, closed: str = ""
     ) -> None:
-        self._ports, self._relay, self._memory, self._recorder = ports, relay, memory, recorder
+        self._ports, self._relay, self._memory, self.recorder = ports, relay, memory, recorder
         self._max_bytes, self._closed = max_bytes, closed
         self.running = RunningRequests()
 
@@ -96,7 +96,7 @@ class Proxy:
             copy.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in relayed.headers}
             answered_at = self._ports.clock.now()
             size = prepared.turn.size + copy.size
-            self._recorder.offer(replace(prepared.turn, answer=copy, answered_at=answered_at, size=size))
+            self.recorder.offer(replace(prepared.turn, answer=copy, answered_at=answered_at, size=size))
 
     async def _as_it_comes(
         self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]

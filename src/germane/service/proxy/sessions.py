@@ -52,6 +52,8 @@ _CLIENTS = (
     "x-opencode-session",
 )
 """Headers in which clients send their own id of a conversation, by precedence: a thread of Codex is a part of a session."""
+_RETRIES = "x-stainless-retry-count"
+"""The header in which the libraries of OpenAI and Anthropic count the tries of a call before."""
 _IN_USER_ID = "_session_"
 """Stands before the session's id in the `metadata.user_id` of clients that write no JSON there."""
 _MAX_ID = 256
@@ -121,7 +123,7 @@ class Sessions:
                 found = await self._found(agent, call, state, name, deadline / 2)
         except Exception:
             found = self._derived(owner, state.turns[:EXCHANGE])
-        session = name or found or self._begun(owner, call)
+        session = name or found or self._tried(owner, state, headers or {}) or self._begun(owner, call)
         if state.asked:
             self._opened(owner, state, session)
         return session
@@ -219,6 +221,14 @@ class Sessions:
         with self._lock:
             waiting = [one for one in self._open.get((owner, _opening(state)), []) if not one.learnt.done()]
             self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session)])
+
+    def _tried(self, owner: _Owner, state: ConversationState, headers: Mapping[str, str]) -> str | None:
+        """The session that a client's library asks for again, which says so: its call before wasn't answered."""
+        if headers.get(_RETRIES, "0") == "0" or not state.asked:
+            return None
+        with self._lock:
+            waiting = [one for one in self._open.get((owner, _opening(state)), []) if not one.learnt.done()]
+        return waiting[-1].session if waiting else None
 
     def _answered(self, owner: _Owner, state: ConversationState) -> list[_Opened]:
         """The open questions that the last exchange of the request may answer."""
