@@ -22,7 +22,7 @@ from germane.service.proxy.proxy import Proxy, proxying
 from germane.service.proxy.routes import is_proxied
 from germane.settings.serving import ServiceSettings
 from germane.settings.upstreams import Upstream
-from germane_testing.provider import LocalProvider, local_provider
+from germane_testing.provider import LocalProvider, provider_in_thread
 from support.http_api import Answered
 from support.http_requests import LOOPBACK
 
@@ -88,12 +88,13 @@ async def memory_proxy(
 ) -> AsyncIterator[MemoryProxy]:
     """Serves until the block ends. `upstream` are fields of the upstream."""
     async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(local_provider())
+        provider = stack.enter_context(provider_in_thread())
         service = ServiceSettings(
             db=folder / "proxied.db",
             http=LOOPBACK,
             deadline_ms=1000 * deadline,
             max_message_bytes=max_bytes,
+            shutdown_seconds=0.5,
             upstreams={"llm": Upstream(**{"name": "llm", "url": provider.url, **upstream})},
         )
         ports = Ports(keys=keys, limits=limits)
