@@ -55,19 +55,25 @@ async def test_certificates_are_checked_against_the_upstreams_own_authority(cert
 SECRETS = (b"sk-callers-own", b"operators-key", b"germane-key", b"cookie-of-answer", b"said-in-private")
 
 
-@pytest.mark.parametrize(("header", "sent"), [("authorization", b"Bearer operators-key"), ("x-api-key", b"operators-key")])
-@pytest.mark.parametrize("given", [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"])
-async def test_the_operators_key_stands_in_the_place_of_the_callers(header: str, sent: bytes, given: bytes) -> None:
+GIVEN = [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"]
+GIVEN.append(b"X-Goog-Api-Key: sk-callers-own\r\n" + GIVEN[1] + b"\r\n" + GIVEN[0])
+
+
+async def test_the_operators_key_stands_in_the_place_of_the_callers() -> None:
     """Whatever header the caller used. The caller's own key goes nowhere."""
-    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    async with bare_upstream(answer) as upstream:
-        keyed = Upstream(name="local", url=upstream.url, key="operators-key", key_header=header)  # type: ignore[arg-type]
-        async with proxying({"local": keyed}) as proxy:
-            await exchanged(proxy.port, GET[:-2] + given + b"\r\nX-Last: 1\r\n\r\n")
-    (received,) = upstream.received
-    assert [value for name, value in received.headers if name.lower() == header.encode()] == [sent]
-    assert not any(b"sk-callers-own" in value for _, value in received.headers)
-    assert "operators-key" not in repr(keyed)
+    async with bare_upstream(SHORT) as upstream:
+        bearer = Upstream(name="bearer", url=upstream.url, key="operators-key")
+        alone = Upstream(name="alone", url=upstream.url, key="operators-key", key_header="x-api-key")
+        async with proxying({"bearer": bearer, "alone": alone}) as proxy:
+            expected = ((bearer, b"authorization", b"Bearer operators-key"), (alone, b"x-api-key", b"operators-key"))
+            for keyed, header, sent in expected:
+                for given in GIVEN:
+                    request = GET[:-2].replace(b"local", keyed.name.encode()) + given + b"\r\nX-Last: 1\r\n\r\n"
+                    assert (await exchanged(proxy.port, request)).body == b"ok"
+                    received = upstream.received.pop()
+                    assert received.header(header) == [sent], given
+                    assert not any(b"sk-callers-own" in value for _, value in received.headers), given
+                assert "operators-key" not in repr(keyed)
 
 
 async def test_germanes_own_headers_stay_here_and_its_answers_headers_are_added() -> None:
@@ -125,19 +131,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("head", REFUSED)
-async def test_a_request_whose_end_two_servers_could_read_differently_is_refused(head: bytes) -> None:
+async def test_a_request_whose_end_two_servers_could_read_differently_is_refused() -> None:
     """Nothing of it reaches the upstream, nor of what stands behind it."""
-    async with (
-        bare_upstream(SHORT) as upstream,
-        proxying(upstreams_of(local=upstream.url)) as proxy,
-        connected(proxy.port) as ends,
-    ):
-        ends[1].write(head + SMUGGLED)
-        told = await ends[0].read()
-        assert told.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 501 "))
-        assert told.count(b"HTTP/1.1") == 1
-        assert upstream.received == []
+    async with between(SHORT) as (upstream, proxy):
+        for head in REFUSED:
+            async with connected(proxy.port) as (reader, writer):
+                writer.write(head + SMUGGLED)
+                told = await reader.read()
+            assert told.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 501 ")), head
+            assert told.count(b"HTTP/1.1") == 1, head
+            assert upstream.received == [], head
 
 
 async def test_what_stands_behind_a_body_is_a_request_of_its_own() -> None:
@@ -162,6 +165,23 @@ async def test_an_answer_with_chunks_and_a_length_is_framed_by_its_chunks() -> N
     async with between(answer) as (_, proxy):
         told = await exchanged(proxy.port, GET)
         assert (told.body, told.header(b"content-length")) == (b"abcHTTP/1.1 200 OK", [])
+
+
+@pytest.mark.parametrize(
+    ("method", "first"), [(b"HEAD", b"200 OK"), (b"GET", b"204 No Content"), (b"GET", b"304 Not Modified")]
+)
+async def test_a_body_that_an_upstream_must_not_send_is_nobodys_answer(method: bytes, first: bytes) -> None:
+    """It looks like an answer, and would be taken for the next one on the same connection."""
+    other = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother"
+    turn = iter([b"HTTP/1.1 " + first + b"\r\n\r\n" + other, SHORT])
+
+    async def answer(message: Message, reader: Reader, writer: Writer) -> bool:
+        writer.write(next(turn))
+        return True
+
+    async with between(answer) as (_, proxy):
+        assert (await exchanged(proxy.port, method + GET[3:], bodiless=True)).first[9:12] == first[:3]
+        assert (await exchanged(proxy.port, GET)).body == b"ok"
 
 
 @pytest.mark.parametrize("method", [b"CONNECT", b"TRACE", b"trace"])
@@ -195,3 +215,12 @@ def test_an_environment_whose_proxy_cannot_be_used_is_refused_at_the_start(addre
     """Before the first request."""
     with pytest.raises(InvalidInput, match="https_proxy must be"):
         Relay(upstreams_of(far="https://far.invalid"), environ={"https_proxy": address}).open()
+
+
+def test_an_authority_that_holds_no_certificate_is_refused_at_the_start(tmp_path: Path) -> None:
+    """The error names the upstream, and shows nothing of the file."""
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----\n", "utf-8")
+    mine = Upstream(name="mine", url="https://127.0.0.1:1", ca=tmp_path / "ca.pem")
+    with pytest.raises(InvalidInput) as refused:
+        Relay({"mine": mine}).open()
+    assert str(refused.value) == "proxy.upstreams.mine.ca holds no certificates that can be read"
