@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 
 from germane import Agent, Clock, Germane
+from germane.dialects.answer_copy import AnswerCopy
 from germane.service.proxy.recorder import Recorder, Turn
 from germane.service.proxy.sessions import Sessions
 from germane.service.proxy.spool import Spool
 
 __all__ = [
     "ANSWERED",
-    "AnswerCopy",
     "MadeCall",
     "ProxiedTurns",
+    "answer_copy",
     "assistant",
     "chat_answer",
     "failing",
@@ -47,10 +48,10 @@ class MadeCall:
     held: bool = False
 
 
-@dataclass(frozen=True)
-class AnswerCopy:
-    text: str
-    is_stream: bool = False
+def answer_copy(text: str, *, is_stream: bool = False) -> AnswerCopy:
+    copy = AnswerCopy({"content-type": "text/event-stream" if is_stream else "application/json"})
+    copy.keep(text.encode())
+    return copy
 
 
 def human(text: str) -> Fields:
@@ -63,12 +64,12 @@ def assistant(text: str) -> Fields:
 
 def chat_answer(message: str | Fields) -> AnswerCopy:
     said = assistant(message) if isinstance(message, str) else message
-    return AnswerCopy(json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": said}]}))
+    return answer_copy(json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": said}]}))
 
 
 def responses_answer(id: str, text: str) -> AnswerCopy:
     item = {"type": "message", "id": f"msg_{id}", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-    return AnswerCopy(json.dumps({"id": id, "status": "completed", "output": [item]}))
+    return answer_copy(json.dumps({"id": id, "status": "completed", "output": [item]}))
 
 
 class ProxiedTurns:

@@ -12,7 +12,7 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.replies import read_reply
+from germane.dialects.replies import read_reply, reply_id
 
 _MAX_BYTES = 16 * 2**20
 """Bytes of an answer, as it was sent and as it is decoded; of a longer one nothing is read."""
@@ -45,10 +45,16 @@ class AnswerCopy:
         """Returns the model's messages in the shape of the dialect `api`, ready for `record`; of a stream that ended early, the
         words that came. Empty where there is nothing to record, where the answer is broken, and where its encoding can't be
         undone. Never raises. It takes time in proportion to the answer, which an event loop may not have."""
-        if self.broken:
-            return []
-        body = decoded(b"".join(self._chunks), self._coding, self._limit)
-        return [] if body is None else read_reply(api, body.decode("utf-8", "replace"), events=self._is_stream)
+        return self.read(api)[0]
+
+    def read(self, api: str) -> tuple[list[dict[str, Any]], str | None]:
+        """Returns the model's messages, as `messages` does, and the id that the provider gave to the answer; None where it has
+        none."""
+        body = None if self.broken else decoded(b"".join(self._chunks), self._coding, self._limit)
+        if body is None:
+            return [], None
+        text = body.decode("utf-8", "replace")
+        return read_reply(api, text, events=self._is_stream), reply_id(api, text, events=self._is_stream)
 
 
 def decoded(body: bytes, coding: str, limit: int) -> bytes | None:

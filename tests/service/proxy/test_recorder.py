@@ -17,9 +17,9 @@ from germane.service.proxy.spool import Spool
 from support.calendar import Calendar
 from support.proxied_turns import (
     ANSWERED,
-    AnswerCopy,
     MadeCall,
     ProxiedTurns,
+    answer_copy,
     assistant,
     chat_answer,
     failing,
@@ -121,21 +121,20 @@ async def test_what_came_of_a_stream_that_broke_is_recorded(germane: Germane, ag
     stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + 'data: {"choices": [{"in'
     async with proxied(germane, calendar.clock) as worker:
         call = MadeCall("openai", [human("When?")])
-        worker.recorder.offer(worker.turn(agent, "s", call, AnswerCopy(stream, is_stream=True)))
+        worker.recorder.offer(worker.turn(agent, "s", call, answer_copy(stream, is_stream=True)))
         assert await worker.recorder.flush(20)
     assert await texts(agent, "s") == ["When?", "The tide comes at n"]
 
 
 async def test_an_answer_that_can_not_be_read_leaves_the_question(germane: Germane, agent: Agent, calendar: Calendar) -> None:
     class Unreadable:
-        is_stream = False
-
-        @property
-        def text(self) -> str:
+        def read(self, api: str) -> Any:
             raise ValueError("not gzip")
 
     async with proxied(germane, calendar.clock) as worker:
-        for number, answer in enumerate([Unreadable(), AnswerCopy("{"), AnswerCopy("[" * 100_000), AnswerCopy("\x00", True)]):
+        for number, answer in enumerate(
+            [Unreadable(), answer_copy("{"), answer_copy("[" * 100_000), answer_copy("\x00", is_stream=True)]
+        ):
             worker.recorder.offer(worker.turn(agent, f"s{number}", MadeCall("openai", [human("When?")]), answer))
         assert await worker.recorder.flush(20)
     assert [await texts(agent, f"s{number}") for number in range(4)] == [["When?"]] * 4

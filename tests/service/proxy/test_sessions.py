@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from support.calendar import Calendar, Opening
 from support.proxied_turns import (
     MadeCall,
     ProxiedTurns,
+    answer_copy,
     assistant,
     chat_answer,
     human,
@@ -130,7 +130,7 @@ async def test_a_thread_is_one_session_and_an_unknown_answer_begins_one(
 ) -> None:
     def answer(id: str) -> Any:
         message = {"id": id, "type": "message", "role": "assistant", "content": [{"type": "text", "text": f"said {id}"}]}
-        return SimpleNamespace(text=json.dumps(message), is_stream=False)
+        return answer_copy(json.dumps(message))
 
     async with proxied(germane, calendar.clock) as worker:
         first = MadeCall("anthropic", [human("hi")], {"thread": {"type": "create"}})

@@ -28,7 +28,6 @@ from typing import Any, Protocol, TypeVar
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.dialects.registry import parse_all
-from germane.dialects.replies import read_reply, reply_id
 from germane.errors import GermaneError, InvalidInput
 from germane.kinds.conversations.aliases import ForgottenMeanwhile, SessionAlias
 from germane.service.proxy.conversation_state import (
@@ -72,13 +71,11 @@ _Key = tuple[str, str, str | None, str]
 
 
 class Answer(Protocol):
-    """The copy of an answer. `text` is its body, its content-encoding undone, and may take long or raise; `is_stream` says that
-    it is a stream of server-sent events."""
+    """The copy of an answer, such as an `AnswerCopy`."""
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def is_stream(self) -> bool: ...
+    def read(self, api: str) -> tuple[Sequence[Mapping[str, Any]], str | None]:
+        """Returns the messages of the answer in the shape of the dialect `api`, and the id that the provider gave to it. May
+        take long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,7 +502,6 @@ def _read(turn: Turn) -> tuple[Sequence[Mapping[str, Any]], str | None]:
     if isinstance(turn.answer, Sequence):
         return turn.answer, None
     try:
-        text, events = turn.answer.text, turn.answer.is_stream
+        return turn.answer.read(turn.api)
     except Exception:
         return (), None
-    return read_reply(turn.api, text, events=events), reply_id(turn.api, text, events=events)
