@@ -23,10 +23,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from germane.api.germane import Germane
 from germane.clock import Clock
+from germane.dialects.answer_copy import AnswerCopy
+from germane.dialects.model_calls import ModelCall
 from germane.dialects.registry import parse_all
 from germane.errors import GermaneError, InvalidInput
 from germane.kinds.conversations.aliases import ForgottenMeanwhile, SessionAlias
@@ -37,7 +39,7 @@ from germane.service.proxy.conversation_state import (
     message_ids,
     state_of,
 )
-from germane.service.proxy.sessions import Call, Sessions, keeps_answer, previous_answer
+from germane.service.proxy.sessions import Sessions, keeps_answer, previous_answer
 from germane.service.proxy.spool import Spool, SpoolEntry
 from germane.types.caches import LruCache
 from germane.types.scope import Scope
@@ -70,31 +72,25 @@ _LOG = logging.getLogger("germane.service")
 _Key = tuple[str, str, str | None, str]
 
 
-class Answer(Protocol):
-    """The copy of an answer, such as an `AnswerCopy`."""
-
-    def read(self, api: str) -> tuple[Sequence[Mapping[str, Any]], str | None]:
-        """Returns the messages of the answer in the shape of the dialect `api`, and the id that the provider gave to it. May
-        take long."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """A call and its answer. `messages` are the request's; where the provider holds the conversation (`held`), they are the new
     ones, and `previous` is the answer that they go on from. `answer` is a copy of the answer, or its messages in the shape of
-    `api`. `continuable` says that the provider may be asked to go on from the answer. `size` is about how many bytes it holds.
+    `api`; with messages, `answer_id` is the id that the provider gave to it. `continuable` says that the provider may be asked
+    to go on from it. `size` is about how many bytes the turn holds.
     """
 
     scope: Scope
     session: str
     api: str
     messages: Sequence[Mapping[str, Any]]
-    answer: Answer | Sequence[Mapping[str, Any]]
+    answer: AnswerCopy | Sequence[Mapping[str, Any]]
     asked_at: datetime
     answered_at: datetime
     held: bool = False
     previous: str | None = None
     continuable: bool = False
+    answer_id: str | None = None
     size: int = 0
 
     @classmethod
@@ -102,8 +98,8 @@ class Turn:
         cls,
         scope: Scope,
         session: str,
-        call: Call,
-        answer: Answer | Sequence[Mapping[str, Any]],
+        call: ModelCall,
+        answer: AnswerCopy | Sequence[Mapping[str, Any]],
         *,
         asked_at: datetime,
         answered_at: datetime,
@@ -500,7 +496,7 @@ def entry_of(turn: Turn, sessions: Sessions, *, whole: bool = False) -> bytes | 
 def _read(turn: Turn) -> tuple[Sequence[Mapping[str, Any]], str | None]:
     """The messages of the answer, and its id. An answer that can't be read has no messages."""
     if isinstance(turn.answer, Sequence):
-        return turn.answer, None
+        return turn.answer, turn.answer_id
     try:
         return turn.answer.read(turn.api)
     except Exception:
