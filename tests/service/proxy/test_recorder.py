@@ -66,6 +66,22 @@ async def test_a_whole_conversation_that_is_sent_each_time_is_stored_once(
     assert len((await agent.sessions()).sessions) == 1
 
 
+async def test_answers_that_come_back_without_their_blanks_are_no_conflict(
+    germane: Germane, agent: Agent, calendar: Calendar
+) -> None:
+    """Clients trim them. The conversation goes on, and also a whole one that comes again is recorded."""
+    async with proxied(germane, calendar.clock) as worker:
+        session = await worker.ask(agent, [human("hi")], "Hello!\n\n")
+        history = [human("hi"), assistant("Hello!"), human("more")]
+        assert await worker.ask(agent, history, "Yes.") == session
+        assert await texts(agent, session) == ["hi", "Hello!\n\n", "more", "Yes."]
+        call = made_call("openai", [*history, assistant("Yes."), human("and?")])
+        whole = entry_of(worker.turn(agent, session, call, chat_answer("No.")), worker.sessions, whole=True)
+        assert whole is not None
+        await agent.record(KeptTurn.of(whole).messages, session=session)
+    assert (await texts(agent, session))[-2:] == ["and?", "No."]
+
+
 async def test_tools_are_recorded_step_by_step(germane: Germane, agent: Agent, calendar: Calendar) -> None:
     """Each request of an agent brings all steps before."""
     history = [human("Is it raining?")]

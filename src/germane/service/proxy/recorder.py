@@ -204,11 +204,17 @@ class Recorder:
         except GermaneError as error:
             self._drop_one("refused", error)
         except Exception as error:
+            self._note_gap(turn)
             self._drop_one("failed", error)
         finally:
             with self._lock:
                 self._on_the_way -= 1
             self._call(self._settle)
+
+    def _note_gap(self, turn: Turn) -> None:
+        """Has the whole conversation recorded with the session's next turn."""
+        with self._lock:
+            self._gaps.put(_key(turn.scope, turn.session), None)
 
     def _write(self, turn: Turn) -> None:
         key = _key(turn.scope, turn.session)
@@ -220,8 +226,7 @@ class Recorder:
             return
         entry = self._spool.put(content)
         if entry is None:
-            with self._lock:
-                self._gaps.put(key, None)
+            self._note_gap(turn)
             self._drop_one("full", None)
             return
         self._call(self._arrived, key, _Waiting(entry, self._recorded))

@@ -65,6 +65,10 @@ _MAX_OPEN = 512
 _PATIENCE = 0.02
 """Seconds that a search for a session may take."""
 
+_MAX_INLINE_MESSAGES, _MAX_INLINE_CHARACTERS = 256, 262_144
+_PARTS = 2_048
+"""Characters that a part of a message counts as."""
+
 _Owner = tuple[str, str, str | None]
 
 
@@ -102,7 +106,8 @@ class Sessions:
         owner, state = _owner(agent.scope), ConversationState()
         name = call_name(call, headers or {}, named)
         try:
-            state = state if call.held else state_of(parse_all(call.messages, call.api), self.key)
+            if not call.held:
+                state = await asyncio.to_thread(self._state, call) if _is_large(call) else self._state(call)
             async with asyncio.timeout(deadline):
                 found = await self._found(agent, call, state, name, deadline / 2)
         except Exception:
@@ -150,6 +155,9 @@ class Sessions:
                 if opened.session == session and not opened.learnt.done():
                     opened.learnt.set_result(None)
         return Learnt(aliases=tuple(aliases), ended=ended)
+
+    def _state(self, call: ModelCall) -> ConversationState:
+        return state_of(parse_all(call.messages, call.api), self.key)
 
     async def _found(
         self, agent: Agent, call: ModelCall, state: ConversationState, name: str | None, patience: float
@@ -244,6 +252,14 @@ def _best(
         if fitting:
             return question, next((one for one in fitting if one.turns == question.state.turns), fitting[0])
     return None
+
+
+def _is_large(call: ModelCall) -> bool:
+    """Whether reading the messages takes longer than an event loop has, about a millisecond."""
+    if len(call.messages) > _MAX_INLINE_MESSAGES:
+        return True
+    contents = (one.get("content", one.get("output")) for one in call.messages)
+    return sum(len(each) if isinstance(each, str) else _PARTS * len(each or ()) for each in contents) > _MAX_INLINE_CHARACTERS
 
 
 def _owner(scope: Scope) -> _Owner:
