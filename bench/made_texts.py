@@ -14,6 +14,7 @@ from typing import Any
 
 from germane import Agent, Germane
 from germane.errors import ConsentNeeded
+from germane.kinds.conversations.aliases import SessionAlias
 from germane.kinds.documents.value import document_session
 from germane.kinds.memories.consolidation import evict, merge
 from germane.kinds.memories.upkeep import Eviction, Merged
@@ -281,6 +282,15 @@ async def injected_text(room: Room) -> None:
     messages += [{"role": "assistant", "content": "hm"}, {"role": "user", "content": "the boiler, I mean?"}]
     await room.agent.assemble(messages, model="gpt-4o", session="other", deadline=None)
     room.hows = {"memory": {"ids": [one.id]}}
+
+
+@way
+async def alias_of_a_session(room: Room) -> None:
+    session = f"talk of {room.word}"
+    await room.say(f"about {room.word}", "hm", session=session)
+    alias = SessionAlias(alias=hashlib.sha256(session.encode()).hexdigest(), turns=room.word.encode())
+    await room.agent.conversations.add_aliases(session, [alias])
+    room.hows = {"session": {"session": session}}
 
 
 @way

@@ -34,6 +34,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.registry.parse_all": "parses one by one",
         "dialects.openai_content.masked_item": "puts the text in and doesn't read it",
         "dialects.openai_responses.part_fits": "looks a type up",
+        "kinds.conversations.aliases.put_aliases": "a session's name, checked by Scope, and hashes",
+        "kinds.conversations.aliases.unless_forgotten": "a session's name, checked by Scope",
         "kinds.documents.value.is_document_session": "a session's name, checked by Scope",
         "kinds.documents.value.source_of": "a session's name, checked by Scope",
         "kinds.documents.plans.begin_document": "a session's name, checked by Scope",

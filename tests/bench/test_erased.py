@@ -67,6 +67,7 @@ NO_TEXT = {
         "relies_on",
         "withdrawn",
         "handle",
+        "alias",
     ),
     *("child_session", "allowed", "fingerprint", "checksum", "prefix", "method", "provider", "previous", "asked_of", "needs"),
     *(

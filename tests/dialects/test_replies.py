@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.dialects.replies import read_reply
+from germane.dialects.replies import read_reply, reply_id
 from support.examples import examples
 
 PROVIDERS = ("openai", "openai-responses", "anthropic")
@@ -150,3 +150,21 @@ def test_no_text_and_no_event_of_any_shape_raises(provider: str, data: st.DataOb
     text = data.draw(st.sampled_from((stream(*events), json.dumps(events[:1]), whole, "data: [\n\n")))
     for streamed in (True, False):
         assert isinstance(read_reply(provider, text, events=streamed), list)
+
+
+@pytest.mark.parametrize(
+    ("provider", "whole", "first"),
+    [
+        ("openai", {"id": "chatcmpl-1"}, {"id": "chatcmpl-1", "choices": []}),
+        ("openai-responses", {"id": "resp_1"}, {"type": "response.created", "response": {"id": "resp_1"}}),
+        ("anthropic", {"id": "msg_1"}, {"type": "message_start", "message": {"id": "msg_1"}}),
+    ],
+)
+def test_an_answer_has_the_id_that_its_provider_gave(provider: str, whole: dict[str, Any], first: dict[str, Any]) -> None:
+    """Of a stream that of its first events, however long the stream is."""
+    assert reply_id(provider, json.dumps(whole), events=False) == whole["id"]
+    events = stream({"type": "ping"}, first, *({"type": "x", "response": {"id": "other"}} for _ in range(1_000)))
+    assert reply_id(provider, events, events=True) == whole["id"]
+    for odd in ("", "[", "{}", json.dumps({"id": 7}), "[" * 100_000, "data: {"):
+        assert reply_id(provider, odd, events=False) is None
+        assert reply_id(provider, odd, events=True) is None

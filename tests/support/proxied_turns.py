@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,21 @@ from typing import Any
 import pytest
 
 from germane import Agent, Clock, Germane
+from germane.dialects.answer_copy import AnswerCopy
+from germane.dialects.model_calls import ModelCall
 from germane.service.proxy.recorder import Recorder, Turn
 from germane.service.proxy.sessions import Sessions
 from germane.service.proxy.spool import Spool
 
 __all__ = [
     "ANSWERED",
-    "AnswerCopy",
-    "MadeCall",
     "ProxiedTurns",
+    "answer_copy",
     "assistant",
     "chat_answer",
     "failing",
     "human",
+    "made_call",
     "proxied",
     "responses_answer",
     "spool_of",
@@ -39,18 +40,16 @@ ANSWERED = timedelta(milliseconds=1)
 """Between a question and its answer."""
 
 
-@dataclass(frozen=True)
-class MadeCall:
-    api: str
-    messages: Sequence[Mapping[str, Any]]
-    body: Mapping[str, Any] = field(default_factory=dict)
-    held: bool = False
+def made_call(
+    api: str, messages: Sequence[Mapping[str, Any]], body: Mapping[str, Any] | None = None, held: bool = False
+) -> ModelCall:
+    return ModelCall(api=api, body=body or {}, messages=messages, held=held)
 
 
-@dataclass(frozen=True)
-class AnswerCopy:
-    text: str
-    is_stream: bool = False
+def answer_copy(text: str, *, is_stream: bool = False) -> AnswerCopy:
+    copy = AnswerCopy({"content-type": "text/event-stream" if is_stream else "application/json"})
+    copy.keep(text.encode())
+    return copy
 
 
 def human(text: str) -> Fields:
@@ -63,12 +62,12 @@ def assistant(text: str) -> Fields:
 
 def chat_answer(message: str | Fields) -> AnswerCopy:
     said = assistant(message) if isinstance(message, str) else message
-    return AnswerCopy(json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": said}]}))
+    return answer_copy(json.dumps({"id": "chatcmpl-1", "choices": [{"index": 0, "message": said}]}))
 
 
 def responses_answer(id: str, text: str) -> AnswerCopy:
     item = {"type": "message", "id": f"msg_{id}", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-    return AnswerCopy(json.dumps({"id": id, "status": "completed", "output": [item]}))
+    return answer_copy(json.dumps({"id": id, "status": "completed", "output": [item]}))
 
 
 class ProxiedTurns:
@@ -79,16 +78,16 @@ class ProxiedTurns:
         self.sessions = Sessions(germane, clock)
         self.recorder = Recorder(germane, self.sessions, folder, clock, **options)
 
-    async def find(self, agent: Agent, call: MadeCall, **options: Any) -> str:
+    async def find(self, agent: Agent, call: ModelCall, **options: Any) -> str:
         return await self.sessions.find(agent, call, **{"deadline": 5.0} | options)
 
-    def turn(self, agent: Agent, session: str, call: MadeCall, answer: Any) -> Turn:
+    def turn(self, agent: Agent, session: str, call: ModelCall, answer: Any) -> Turn:
         now = self.clock.now()
         return Turn.of(agent.scope, session, call, answer, asked_at=now, answered_at=now + ANSWERED)
 
     async def ask(self, agent: Agent, messages: Sequence[Fields], answer: str | Fields, **options: Any) -> str:
         """One call of the chat API, answered and recorded. Returns its session."""
-        call = MadeCall("openai", [*messages])
+        call = made_call("openai", [*messages])
         session = await self.find(agent, call, **options)
         self.recorder.offer(self.turn(agent, session, call, chat_answer(answer)))
         assert await self.recorder.flush(20)
@@ -156,7 +155,7 @@ async def write_turns(db: Path, turns: int, *, failing: bool) -> None:
         for number in range(turns):
             history = histories[number % 3]
             history.append(human(f"question {number}"))
-            call = MadeCall("openai", [*history])
+            call = made_call("openai", [*history])
             now = clock.now()
             answer = chat_answer(f"answer {number}")
             recorder.offer(Turn.of(agent.scope, f"s{number % 3}", call, answer, asked_at=now, answered_at=now))

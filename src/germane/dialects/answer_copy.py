@@ -12,11 +12,12 @@ from io import BytesIO
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.replies import read_reply
+from germane.dialects.replies import read_reply, reply_id
 
 _MAX_BYTES = 16 * 2**20
 """Bytes of an answer, as it was sent and as it is decoded; of a longer one nothing is read."""
 _MAX_CODINGS = 4
+_EVENTS = "text/event-stream"
 _EITHER_HEADER = zlib.MAX_WBITS | 32
 """For zlib: gzip's header or its own."""
 
@@ -39,22 +40,21 @@ class AnswerCopy:
         else:
             self._chunks.append(chunk)
 
-    @property
-    def is_stream(self) -> bool:
-        """Whether the answer is a stream of server-sent events."""
-        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
-
-    @property
-    def text(self) -> str:
-        """The body, its content encoding undone; empty where the answer is broken, and where its encoding can't be undone.
-        Takes time in proportion to the answer, which an event loop may not have."""
-        body = None if self.broken else decoded(b"".join(self._chunks), self.headers.get("content-encoding", ""), self._limit)
-        return "" if body is None else body.decode("utf-8", "replace")
-
     def messages(self, api: str) -> list[dict[str, Any]]:
         """Returns the model's messages in the shape of the dialect `api`, ready for `record`; of a stream that ended early, the
-        words that came. Empty where there is nothing to record. Never raises. Takes time as `text` does."""
-        return read_reply(api, self.text, events=self.is_stream)
+        words that came. Empty where there is nothing to record, where the answer is broken, and where its encoding can't be
+        undone. Never raises. It takes time in proportion to the answer, which an event loop may not have."""
+        return self.read(api)[0]
+
+    def read(self, api: str) -> tuple[list[dict[str, Any]], str | None]:
+        """Returns the model's messages, as `messages` does, and the id that the provider gave to the answer; None where it has
+        none."""
+        coding = self.headers.get("content-encoding", "")
+        body = None if self.broken else decoded(b"".join(self._chunks), coding, self._limit)
+        if body is None:
+            return [], None
+        text, events = body.decode("utf-8", "replace"), self.headers.get("content-type", "").lower().startswith(_EVENTS)
+        return read_reply(api, text, events=events), reply_id(api, text, events=events)
 
 
 def decoded(body: bytes, coding: str, limit: int) -> bytes | None:

@@ -24,7 +24,7 @@ from germane.service.proxy.conversation_state import (
 from germane.service.proxy.sessions import Sessions
 from germane.types.scope import Scope
 from support.examples import examples
-from support.proxied_turns import MadeCall, assistant, human
+from support.proxied_turns import assistant, human, made_call
 
 pytestmark = pytest.mark.requirement("PROXY-4")
 KEY = b"k" * 48
@@ -82,7 +82,7 @@ async def test_a_session_is_only_continued_by_what_it_holds(
         if index in forks:
             exchanges = exchanges[: len(exchanges) // 2]
         messages = [*said(exchanges), human(question)]
-        found = await sessions.find(agent, MadeCall("openai", messages), deadline=20)
+        found = await sessions.find(agent, made_call("openai", messages), deadline=20)
         same = {session for session, state in held.items() if state == exchanges}
         asked = {session for session, state in held.items() if state[:-1] == exchanges and state and state[-1][0] == question}
         if not exchanges:

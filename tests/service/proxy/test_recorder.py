@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
+from germane.dialects.answer_copy import AnswerCopy
 from germane.errors import StoreError, StoreUnavailable
 from germane.service.proxy.recorder import KeptTurn, entry_of
 from germane.service.proxy.spool import Spool
 from support.calendar import Calendar
 from support.proxied_turns import (
     ANSWERED,
-    AnswerCopy,
-    MadeCall,
     ProxiedTurns,
+    answer_copy,
     assistant,
     chat_answer,
     failing,
     human,
+    made_call,
     proxied,
     responses_answer,
     texts,
@@ -36,7 +37,7 @@ async def test_a_turn_is_recorded_with_the_times_of_question_and_answer(
     germane: Germane, agent: Agent, calendar: Calendar, tmp_path: Path
 ) -> None:
     async with proxied(germane, calendar.clock, tmp_path / "spool") as worker:
-        call = MadeCall("openai", [{"role": "system", "content": "be kind"}, human("What is the tide?")])
+        call = made_call("openai", [{"role": "system", "content": "be kind"}, human("What is the tide?")])
         turn = worker.turn(agent, "s", call, chat_answer("High at nine."))
         asked = calendar.moment
         calendar.advance(seconds=40)
@@ -63,6 +64,22 @@ async def test_a_whole_conversation_that_is_sent_each_time_is_stored_once(
             calendar.advance(minutes=1)
     assert await texts(agent, session) == [message["content"] for message in history]
     assert len((await agent.sessions()).sessions) == 1
+
+
+async def test_answers_that_come_back_without_their_blanks_are_no_conflict(
+    germane: Germane, agent: Agent, calendar: Calendar
+) -> None:
+    """Clients trim them. The conversation goes on, and also a whole one that comes again is recorded."""
+    async with proxied(germane, calendar.clock) as worker:
+        session = await worker.ask(agent, [human("hi")], "Hello!\n\n")
+        history = [human("hi"), assistant("Hello!"), human("more")]
+        assert await worker.ask(agent, history, "Yes.") == session
+        assert await texts(agent, session) == ["hi", "Hello!\n\n", "more", "Yes."]
+        call = made_call("openai", [*history, assistant("Yes."), human("and?")])
+        whole = entry_of(worker.turn(agent, session, call, chat_answer("No.")), worker.sessions, whole=True)
+        assert whole is not None
+        await agent.record(KeptTurn.of(whole).messages, session=session)
+    assert (await texts(agent, session))[-2:] == ["and?", "No."]
 
 
 async def test_tools_are_recorded_step_by_step(germane: Germane, agent: Agent, calendar: Calendar) -> None:
@@ -103,7 +120,7 @@ async def test_what_the_provider_holds_is_stored_once(germane: Germane, agent: A
         previous: str | None = None
         for number in range(3):
             body = {"previous_response_id": previous} if previous else {}
-            call = MadeCall("openai-responses", [human("ok")], body, held=previous is not None)
+            call = made_call("openai-responses", [human("ok")], body, held=previous is not None)
             session = await worker.find(agent, call)
             turn = worker.turn(agent, session, call, responses_answer(f"resp_{number}", "Good."))
             for _ in range(2):
@@ -120,23 +137,22 @@ async def test_what_came_of_a_stream_that_broke_is_recorded(germane: Germane, ag
     chunks = [{"choices": [{"index": 0, "delta": {"content": delta}}]} for delta in deltas]
     stream = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + 'data: {"choices": [{"in'
     async with proxied(germane, calendar.clock) as worker:
-        call = MadeCall("openai", [human("When?")])
-        worker.recorder.offer(worker.turn(agent, "s", call, AnswerCopy(stream, is_stream=True)))
+        call = made_call("openai", [human("When?")])
+        worker.recorder.offer(worker.turn(agent, "s", call, answer_copy(stream, is_stream=True)))
         assert await worker.recorder.flush(20)
     assert await texts(agent, "s") == ["When?", "The tide comes at n"]
 
 
 async def test_an_answer_that_can_not_be_read_leaves_the_question(germane: Germane, agent: Agent, calendar: Calendar) -> None:
-    class Unreadable:
-        is_stream = False
-
-        @property
-        def text(self) -> str:
+    class Unreadable(AnswerCopy):
+        def read(self, api: str) -> Any:
             raise ValueError("not gzip")
 
     async with proxied(germane, calendar.clock) as worker:
-        for number, answer in enumerate([Unreadable(), AnswerCopy("{"), AnswerCopy("[" * 100_000), AnswerCopy("\x00", True)]):
-            worker.recorder.offer(worker.turn(agent, f"s{number}", MadeCall("openai", [human("When?")]), answer))
+        for number, answer in enumerate(
+            [Unreadable({}), answer_copy("{"), answer_copy("[" * 100_000), answer_copy("\x00", is_stream=True)]
+        ):
+            worker.recorder.offer(worker.turn(agent, f"s{number}", made_call("openai", [human("When?")]), answer))
         assert await worker.recorder.flush(20)
     assert [await texts(agent, f"s{number}") for number in range(4)] == [["When?"]] * 4
 
@@ -152,7 +168,7 @@ async def test_a_store_that_fails_is_asked_again_and_order_is_kept(
         with failing(monkeypatch, StoreUnavailable("the disk is full")) as tried:
             for number in range(3):
                 history.append(human(f"question {number}"))
-                call = MadeCall("openai", [*history])
+                call = made_call("openai", [*history])
                 worker.recorder.offer(worker.turn(agent, "s", call, chat_answer(f"answer {number}")))
                 history.append(assistant(f"answer {number}"))
             assert not await worker.recorder.flush(0.2)
@@ -179,7 +195,7 @@ async def test_one_entry_that_fails_keeps_no_other(
     monkeypatch.setattr("germane.service.proxy.recorder._MAX_PAUSE", 0.001)
     async with proxied(germane, calendar.clock) as worker:
         for session in ("bad", *(f"s{number}" for number in range(20))):
-            worker.recorder.offer(worker.turn(agent, session, MadeCall("openai", [human("hi")]), chat_answer("Hello!")))
+            worker.recorder.offer(worker.turn(agent, session, made_call("openai", [human("hi")]), chat_answer("Hello!")))
         assert await worker.recorder.flush(20)
         counts = worker.recorder.counts
     assert (counts.recorded, counts.dropped["failed"]) == (20, 1)
@@ -192,7 +208,7 @@ async def test_what_the_store_refuses_is_dropped_and_the_next_is_recorded(
     bad = {"role": "nobody", "content": "x"}
     async with proxied(germane, calendar.clock) as worker:
         for session, message in [("s", bad), ("x" * 300, human("hi")), ("s", human("hi"))]:
-            worker.recorder.offer(worker.turn(agent, session, MadeCall("openai", [message]), chat_answer("Hello!")))
+            worker.recorder.offer(worker.turn(agent, session, made_call("openai", [message]), chat_answer("Hello!")))
         assert await worker.recorder.flush(20)
         counts = worker.recorder.counts
     assert (counts.recorded, counts.dropped["refused"]) == (1, 2)
@@ -204,7 +220,7 @@ async def test_an_entry_of_more_than_a_day_ago_is_dropped(
 ) -> None:
     async with proxied(germane, calendar.clock, tmp_path / "spool") as worker:
         with failing(monkeypatch, StoreUnavailable("no")):
-            worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", [human("hi")]), chat_answer("Hello!")))
+            worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [human("hi")]), chat_answer("Hello!")))
             assert not await worker.recorder.flush(0.05)
         calendar.advance(hours=25)
         assert await worker.recorder.flush(20)
@@ -220,10 +236,10 @@ async def test_a_full_queue_drops_the_newest_and_the_next_turn_brings_it(
     async with proxied(germane, calendar.clock, spool=Spool(None, max_entries=1)) as worker:
         await worker.talk(agent, history, "one", "first", named="s")
         with failing(monkeypatch, StoreUnavailable("no")):
-            other = MadeCall("openai", [human("elsewhere")])
+            other = made_call("openai", [human("elsewhere")])
             worker.recorder.offer(worker.turn(agent, "other", other, chat_answer("Hello!")))
             history.append(human("two"))
-            worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", [*history]), chat_answer("second")))
+            worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [*history]), chat_answer("second")))
             history.append(assistant("second"))
             assert not await worker.recorder.flush(0.05)
             assert worker.recorder.counts.dropped["full"] == 1
@@ -235,12 +251,12 @@ async def test_a_full_queue_drops_the_newest_and_the_next_turn_brings_it(
 async def test_offering_never_raises(germane: Germane, agent: Agent, calendar: Calendar) -> None:
     """Before it was opened, after it was closed, and whatever it is given."""
     worker = ProxiedTurns(germane, calendar.clock, None)
-    turn = worker.turn(agent, "s", MadeCall("openai", [human("hi")]), chat_answer("Hello!"))
+    turn = worker.turn(agent, "s", made_call("openai", [human("hi")]), chat_answer("Hello!"))
     worker.recorder.offer(turn)
     worker.recorder.open()
     odd: Any = None
     worker.recorder.offer(odd)
-    worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", odd), odd))
+    worker.recorder.offer(worker.turn(agent, "s", made_call("openai", odd), odd))
     await worker.recorder.close(5)
     await worker.recorder.close(5)
     worker.recorder.offer(turn)
@@ -254,9 +270,9 @@ async def test_no_log_line_holds_what_was_said(
     with caplog.at_level(logging.DEBUG):
         async with proxied(germane, calendar.clock) as worker:
             with failing(monkeypatch, ValueError("canary99z")):
-                call = MadeCall("openai", [human("canary99z"), {"role": "canary99z", "content": "canary99z"}])
+                call = made_call("openai", [human("canary99z"), {"role": "canary99z", "content": "canary99z"}])
                 worker.recorder.offer(worker.turn(agent, "canary99z", call, chat_answer("canary99z")))
-                worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", [human("canary99z")]), chat_answer("x")))
+                worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [human("canary99z")]), chat_answer("x")))
                 assert not await worker.recorder.flush(0.1)
     ours = [record.getMessage() for record in caplog.records if record.name == "germane.service"]
     assert len(ours) >= 2
@@ -274,7 +290,7 @@ async def test_what_is_forgotten_while_it_waits_does_not_come_back(
     async with proxied(germane, calendar.clock, tmp_path / "spool") as worker:
         with failing(monkeypatch, StoreUnavailable("no")):
             for session in ("s", "t"):
-                call = MadeCall("openai", [human("my secret wish")])
+                call = made_call("openai", [human("my secret wish")])
                 worker.recorder.offer(worker.turn(agent, session, call, chat_answer("Noted.")))
             assert not await worker.recorder.flush(0.05)
             calendar.advance(minutes=1)
@@ -291,7 +307,7 @@ async def test_what_is_forgotten_while_it_waits_does_not_come_back(
         assert worker.recorder.counts.dropped["forgotten"] == 2 - kept
         assert len(await texts(agent)) == 2 * kept
         calendar.advance(minutes=1)
-        worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", [human("good morning")]), chat_answer("Hello!")))
+        worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [human("good morning")]), chat_answer("Hello!")))
         assert await worker.recorder.flush(20)
     assert await texts(agent, "s") == ["good morning", "Hello!"]
 
@@ -301,7 +317,7 @@ async def test_another_owners_forgetting_touches_nothing(
 ) -> None:
     async with proxied(germane, calendar.clock, tmp_path / "spool") as worker:
         with failing(monkeypatch, StoreUnavailable("no")):
-            worker.recorder.offer(worker.turn(agent, "s", MadeCall("openai", [human("hi")]), chat_answer("Hello!")))
+            worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [human("hi")]), chat_answer("Hello!")))
             assert not await worker.recorder.flush(0.05)
             calendar.advance(minutes=1)
             for other in (
@@ -319,7 +335,7 @@ async def test_another_owners_forgetting_touches_nothing(
 
 async def test_an_entry_reads_as_it_was_written(germane: Germane, agent: Agent, calendar: Calendar) -> None:
     worker = ProxiedTurns(germane, calendar.clock, None)
-    call = MadeCall("openai", [human("\ud800 \x00 ü 🙂"), assistant("x"), human("y")])
+    call = made_call("openai", [human("\ud800 \x00 ü 🙂"), assistant("x"), human("y")])
     content = entry_of(worker.turn(agent, "s", call, chat_answer("z")), worker.sessions)
     assert content is not None
     kept = KeptTurn.of(content)
@@ -329,7 +345,7 @@ async def test_an_entry_reads_as_it_was_written(germane: Germane, agent: Agent, 
 
 async def test_fifty_turns_at_once(germane: Germane, agent: Agent, calendar: Calendar, tmp_path: Path) -> None:
     async with proxied(germane, calendar.clock, tmp_path / "spool") as worker:
-        calls = [MadeCall("openai", [human(f"talk {number}")]) for number in range(50)]
+        calls = [made_call("openai", [human(f"talk {number}")]) for number in range(50)]
         sessions = await asyncio.gather(*(worker.find(agent, call) for call in calls))
         for call, session in zip(calls, sessions, strict=True):
             worker.recorder.offer(worker.turn(agent, session, call, chat_answer("Hello!")))

@@ -16,12 +16,12 @@ from germane.service.proxy.recorder import entry_of
 from germane.service.proxy.spool import Spool
 from support.calendar import Calendar, Opening
 from support.proxied_turns import (
-    MadeCall,
     ProxiedTurns,
     assistant,
     chat_answer,
     failing,
     human,
+    made_call,
     proxied,
     spool_of,
     texts,
@@ -39,7 +39,7 @@ async def test_what_waits_survives_a_restart(
             worker = ProxiedTurns(germane, calendar.clock, tmp_path / "spool")
             worker.recorder.open()
             for number in range(5):
-                call = MadeCall("openai", [human(f"question {number}")])
+                call = made_call("openai", [human(f"question {number}")])
                 worker.recorder.offer(worker.turn(agent, "s", call, chat_answer(f"answer {number}")))
             await worker.recorder.close(0.05)
     async with opening() as germane, proxied(germane, calendar.clock, tmp_path / "spool") as worker:
@@ -59,7 +59,7 @@ async def test_an_entry_that_was_recorded_before_a_kill_changes_nothing(
     async with proxied(germane, calendar.clock) as worker:
         for number in range(4):
             history.append(human("ok"))
-            turn = worker.turn(agent, "s", MadeCall("openai", [*history]), chat_answer("Good."))
+            turn = worker.turn(agent, "s", made_call("openai", [*history]), chat_answer("Good."))
             kept += filter(None, [entry_of(turn, worker.sessions)])
             worker.recorder.offer(turn)
             history.append(assistant("Good."))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +14,12 @@ from germane.kinds.conversations.handle import AgentConversations
 from germane.service.proxy.sessions import Sessions, call_name, keeps_answer, previous_answer
 from support.calendar import Calendar, Opening
 from support.proxied_turns import (
-    MadeCall,
     ProxiedTurns,
+    answer_copy,
     assistant,
     chat_answer,
     human,
+    made_call,
     proxied,
     responses_answer,
     texts,
@@ -59,15 +59,15 @@ UUID = "0d1b4c66-6a53-4d59-9a6e-1fd8c1b1c0de"
 )
 def test_who_names_a_session(api: str, headers: Mapping[str, str], body: Fields, expected: str | None) -> None:
     """The caller, then the client, then the body; never the key of the prompt's cache."""
-    assert call_name(MadeCall(api, [human("hi")], body), headers) == expected
-    assert call_name(MadeCall(api, [human("hi")], body), headers, "path") == "path"
+    assert call_name(made_call(api, [human("hi")], body), headers) == expected
+    assert call_name(made_call(api, [human("hi")], body), headers, "path") == "path"
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 257, "a\nb", "\ud800", "document:x", "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKL", "x" * 10**6]
 )
 def test_a_name_that_can_not_be_one_is_replaced_by_the_same_one_each_time(name: str) -> None:
-    call = MadeCall("openai", [human("hi")])
+    call = made_call("openai", [human("hi")])
     found = call_name(call, {}, name)
     assert found == call_name(call, {"x-germane-session": name})
     assert found is not None
@@ -76,14 +76,14 @@ def test_a_name_that_can_not_be_one_is_replaced_by_the_same_one_each_time(name: 
 
 
 def test_which_answer_is_gone_on_from() -> None:
-    assert previous_answer(MadeCall("openai-responses", [], {"previous_response_id": "resp_1"})) == "resp_1"
+    assert previous_answer(made_call("openai-responses", [], {"previous_response_id": "resp_1"})) == "resp_1"
     assert (
-        previous_answer(MadeCall("anthropic", [], {"thread": {"type": "continue", "previous_message_id": "msg_1"}})) == "msg_1"
+        previous_answer(made_call("anthropic", [], {"thread": {"type": "continue", "previous_message_id": "msg_1"}})) == "msg_1"
     )
-    assert previous_answer(MadeCall("openai", [], {"previous_response_id": "resp_1"})) is None
-    assert keeps_answer(MadeCall("openai-responses", [], {}))
-    assert not keeps_answer(MadeCall("openai-responses", [], {"store": False}))
-    assert not keeps_answer(MadeCall("anthropic", [], {}))
+    assert previous_answer(made_call("openai", [], {"previous_response_id": "resp_1"})) is None
+    assert keeps_answer(made_call("openai-responses", [], {}))
+    assert not keeps_answer(made_call("openai-responses", [], {"store": False}))
+    assert not keeps_answer(made_call("anthropic", [], {}))
 
 
 async def test_one_id_of_two_owners_is_two_sessions(germane: Germane, agent: Agent, calendar: Calendar) -> None:
@@ -95,10 +95,10 @@ async def test_one_id_of_two_owners_is_two_sessions(germane: Germane, agent: Age
         for text in ("a secret", "more"):
             await worker.talk(agent, history, text, f"about {text}", named="shared")
         for other in others:
-            assert await worker.find(other, MadeCall("openai", [*history, human("hi")]), named="shared") == "shared"
+            assert await worker.find(other, made_call("openai", [*history, human("hi")]), named="shared") == "shared"
             assert await worker.ask(other, [human("hi")], "Hello!", named="shared") == "shared"
             assert await texts(other, "shared") == ["hi", "Hello!"]
-            found = await worker.find(other, MadeCall("openai", [*history, human("what was it?")]))
+            found = await worker.find(other, made_call("openai", [*history, human("what was it?")]))
             assert await texts(other, found) == []
     assert await texts(agent, "shared") == ["a secret", "about a secret", "more", "about more"]
 
@@ -114,14 +114,14 @@ async def test_a_chain_of_answers_is_one_session(germane: Germane, agent: Agent,
         for number in range(4):
             this = two if worker == "other" and number % 2 else one
             body: Fields = {"previous_response_id": previous} if previous else {}
-            call = MadeCall("openai-responses", [human(f"question {number}")], body, held=previous is not None)
+            call = made_call("openai-responses", [human(f"question {number}")], body, held=previous is not None)
             sessions.append(await this.find(agent, call))
             this.recorder.offer(this.turn(agent, sessions[-1], call, responses_answer(f"resp_{number}", f"answer {number}")))
             assert await this.recorder.flush(20)
             previous = f"resp_{number}"
         assert len(set(sessions)) == 1
         assert await texts(agent, sessions[0]) == [f"{kind} {number}" for number in range(4) for kind in ("question", "answer")]
-        asked = MadeCall("openai-responses", [human("and?")], {"previous_response_id": "resp_2"}, held=True)
+        asked = made_call("openai-responses", [human("and?")], {"previous_response_id": "resp_2"}, held=True)
         assert await one.find(agent.within(user="ben"), asked) not in sessions
 
 
@@ -130,16 +130,16 @@ async def test_a_thread_is_one_session_and_an_unknown_answer_begins_one(
 ) -> None:
     def answer(id: str) -> Any:
         message = {"id": id, "type": "message", "role": "assistant", "content": [{"type": "text", "text": f"said {id}"}]}
-        return SimpleNamespace(text=json.dumps(message), is_stream=False)
+        return answer_copy(json.dumps(message))
 
     async with proxied(germane, calendar.clock) as worker:
-        first = MadeCall("anthropic", [human("hi")], {"thread": {"type": "create"}})
+        first = made_call("anthropic", [human("hi")], {"thread": {"type": "create"}})
         session = await worker.find(agent, first)
         worker.recorder.offer(worker.turn(agent, session, first, answer("msg_1")))
         assert await worker.recorder.flush(20)
         thread = {"type": "continue", "previous_message_id": "msg_1"}
-        assert await worker.find(agent, MadeCall("anthropic", [human("more")], {"thread": thread}, held=True)) == session
-        lost = MadeCall("anthropic", [human("more")], {"thread": thread | {"previous_message_id": "msg_9"}}, held=True)
+        assert await worker.find(agent, made_call("anthropic", [human("more")], {"thread": thread}, held=True)) == session
+        lost = made_call("anthropic", [human("more")], {"thread": thread | {"previous_message_id": "msg_9"}}, held=True)
         begun = await worker.find(agent, lost)
         assert begun != session
         assert await worker.find(agent, lost) == begun
@@ -177,7 +177,7 @@ async def test_what_is_edited_begins_a_session_and_what_is_sent_again_does_not(
         session = await worker.talk(agent, history, f"question {number}", f"answer {number}")
 
     async def found(*messages: Fields) -> bool:
-        return await asked.find(agent, MadeCall("openai", messages)) == session
+        return await asked.find(agent, made_call("openai", messages)) == session
 
     more = human("and then?")
     assert await found(*history, more)
@@ -210,7 +210,7 @@ async def test_the_end_of_a_long_conversation_is_enough(workers: tuple[ProxiedTu
     sessions = set[str]()
     for number in range(30):
         history.append(human(f"question {number}"))
-        call = MadeCall("openai", history[-7:])
+        call = made_call("openai", history[-7:])
         worker.recorder.offer(
             worker.turn(
                 agent, (session := await (asked if number else worker).find(agent, call)), call, chat_answer(f"a {number}")
@@ -232,7 +232,7 @@ async def test_a_lone_first_message_begins_a_session(workers: tuple[ProxiedTurns
     assert len(set(sessions)) == 5
     second = [await worker.talk(agent, talk, f"about {number}", "Yes.") for number, talk in enumerate(talks)]
     assert sorted(second) == sorted(sessions)
-    third = [await asked.find(agent, MadeCall("openai", [*talk, human("ok")])) for talk in talks]
+    third = [await asked.find(agent, made_call("openai", [*talk, human("ok")])) for talk in talks]
     assert third == second
 
 
@@ -243,7 +243,7 @@ async def test_fifty_conversations_at_once_that_begin_alike(germane: Germane, ag
         async def one(number: int) -> tuple[str, list[str]]:
             history, found = [human("begin")], list[str]()
             for step in range(4):
-                call = MadeCall("openai", [*history])
+                call = made_call("openai", [*history])
                 found.append(await worker.find(agent, call))
                 named = {"name": "look", "arguments": json.dumps([number, step])}
                 called = {
@@ -302,12 +302,12 @@ async def test_a_store_that_fails_gives_the_same_session_again(
     history = [human("one"), assistant("two"), human("three")]
     monkeypatch.setattr(AgentConversations, "aliased", failing)
     sessions = Sessions(germane, calendar.clock)
-    found = await sessions.find(agent, MadeCall("openai", history), deadline=0.02)
+    found = await sessions.find(agent, made_call("openai", history), deadline=0.02)
     longer = [*history, assistant("four"), human("five")]
-    assert await Sessions(germane, calendar.clock).find(agent, MadeCall("openai", longer), deadline=0.02) == found
-    assert await sessions.find(agent.within(user="ben"), MadeCall("openai", history), deadline=0.02) != found
-    assert await sessions.find(agent, MadeCall("openai", [human("one")])) != found
-    assert await sessions.find(agent, MadeCall("openai", history), named="named", deadline=0.02) == "named"
+    assert await Sessions(germane, calendar.clock).find(agent, made_call("openai", longer), deadline=0.02) == found
+    assert await sessions.find(agent.within(user="ben"), made_call("openai", history), deadline=0.02) != found
+    assert await sessions.find(agent, made_call("openai", [human("one")])) != found
+    assert await sessions.find(agent, made_call("openai", history), named="named", deadline=0.02) == "named"
 
 
 @pytest.mark.parametrize("messages", [None, 7, [7], [{}], [{"role": "x"}], [{"role": "user", "content": 7}], [human("\ud800")]])
@@ -316,8 +316,8 @@ async def test_whatever_a_call_holds_it_has_a_session(
 ) -> None:
     sessions = Sessions(germane, calendar.clock)
     for api in ("openai", "anthropic", "openai-responses", "unknown"):
-        assert await sessions.find(agent, MadeCall(api, messages))
-        assert await sessions.find(agent, MadeCall(api, messages, {"previous_response_id": "\ud800"}, held=True))
+        assert await sessions.find(agent, made_call(api, messages))
+        assert await sessions.find(agent, made_call(api, messages, {"previous_response_id": "\ud800"}, held=True))
 
 
 async def test_a_forgotten_session_is_found_no_more(germane: Germane, agent: Agent, calendar: Calendar) -> None:
@@ -328,6 +328,6 @@ async def test_a_forgotten_session_is_found_no_more(germane: Germane, agent: Age
         calendar.advance(minutes=1)
         await agent.forget(session=session)
         asked = ProxiedTurns(germane, calendar.clock, None)
-        assert await asked.find(agent, MadeCall("openai", [*history, human("on")])) != session
+        assert await asked.find(agent, made_call("openai", [*history, human("on")])) != session
         await worker.talk(agent, history, "on", "and on")
     assert "question 0" not in await texts(agent)

@@ -39,6 +39,7 @@ from germane.kinds.memories.reads import (
 from germane.stores.contract import BacksUp, EmbedsLater, ExaminesItself, ScopedStore, Scrubs, Store, Upgrades
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
+from germane_testing.alias_contract import AliasContract
 from germane_testing.block_contract import ArchiveContract, BlockContract
 from germane_testing.builders import NOON, Hashed, a_memory, an_event, asking, question, writing
 from germane_testing.event_contract import ConversationContract, DocumentContract, EventContract
@@ -119,6 +120,7 @@ class StoreContract(
     BlockContract,
     ArchiveContract,
     GraphContract,
+    AliasContract,
 ):
     """All tests of a store: what it may lack, memories, events, search, plans, forgetting, scopes, keys, injections, exports,
     links, queue, blocks."""

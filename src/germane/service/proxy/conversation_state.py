@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
-from germane.types.message import Message, is_human
+from germane.text.normal import content_hash
+from germane.types.message import Message, Opaque, is_human
 
 MAX_EXCHANGES = 128
 """Exchanges that a session is known by, its last ones."""
@@ -175,17 +176,17 @@ def answer_alias(id: str, key: bytes) -> str:
 
 def message_ids(messages: Sequence[Message], key: bytes, *, after: str = "") -> list[str]:
     """Returns an id for each message: a hash of its place, of its role and content, and of the content of the message before.
-    Where the provider holds what was said before, `after` names it."""
+    Where the provider holds what was said before, `after` names it. Contents that `record` tells apart have different ids."""
     found, place, before = list[str](), 0, b""
     salt = blake2b(after.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     for message in messages:
-        content = message.content.strip().encode("utf-8", "surrogatepass")
         digest = blake2b(before, digest_size=16, key=key, salt=salt, person=b"message")
-        digest.update(f"{place} {message.role} ".encode() + content)
+        kinds = [part.kind for part in message.parts if isinstance(part, Opaque)]
+        digest.update(f"{place} {content_hash(message.role, message.content, *kinds)}".encode())
         found.append(digest.hexdigest())
         if _counts(message):
             place += 1
-            before = blake2b(content, digest_size=16, key=key).digest()
+            before = _hash(key, message.content)
     return found
 
 

@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from germane.api.germane import Germane
 from germane.clock import Clock
+from germane.dialects.answer_copy import AnswerCopy
+from germane.dialects.model_calls import ModelCall
 from germane.dialects.registry import parse_all
-from germane.dialects.replies import read_reply, reply_id
 from germane.errors import GermaneError, InvalidInput
 from germane.kinds.conversations.aliases import ForgottenMeanwhile, SessionAlias
 from germane.service.proxy.conversation_state import (
@@ -38,7 +39,7 @@ from germane.service.proxy.conversation_state import (
     message_ids,
     state_of,
 )
-from germane.service.proxy.sessions import Call, Sessions, keeps_answer, previous_answer
+from germane.service.proxy.sessions import Sessions, keeps_answer, previous_answer
 from germane.service.proxy.spool import Spool, SpoolEntry
 from germane.types.caches import LruCache
 from germane.types.scope import Scope
@@ -71,33 +72,25 @@ _LOG = logging.getLogger("germane.service")
 _Key = tuple[str, str, str | None, str]
 
 
-class Answer(Protocol):
-    """The copy of an answer. `text` is its body, its content-encoding undone, and may take long or raise; `is_stream` says that
-    it is a stream of server-sent events."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def is_stream(self) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """A call and its answer. `messages` are the request's; where the provider holds the conversation (`held`), they are the new
     ones, and `previous` is the answer that they go on from. `answer` is a copy of the answer, or its messages in the shape of
-    `api`. `continuable` says that the provider may be asked to go on from the answer. `size` is about how many bytes it holds.
+    `api`; with messages, `answer_id` is the id that the provider gave to it. `continuable` says that the provider may be asked
+    to go on from it. `size` is about how many bytes the turn holds.
     """
 
     scope: Scope
     session: str
     api: str
     messages: Sequence[Mapping[str, Any]]
-    answer: Answer | Sequence[Mapping[str, Any]]
+    answer: AnswerCopy | Sequence[Mapping[str, Any]]
     asked_at: datetime
     answered_at: datetime
     held: bool = False
     previous: str | None = None
     continuable: bool = False
+    answer_id: str | None = None
     size: int = 0
 
     @classmethod
@@ -105,8 +98,8 @@ class Turn:
         cls,
         scope: Scope,
         session: str,
-        call: Call,
-        answer: Answer | Sequence[Mapping[str, Any]],
+        call: ModelCall,
+        answer: AnswerCopy | Sequence[Mapping[str, Any]],
         *,
         asked_at: datetime,
         answered_at: datetime,
@@ -211,11 +204,17 @@ class Recorder:
         except GermaneError as error:
             self._drop_one("refused", error)
         except Exception as error:
+            self._note_gap(turn)
             self._drop_one("failed", error)
         finally:
             with self._lock:
                 self._on_the_way -= 1
             self._call(self._settle)
+
+    def _note_gap(self, turn: Turn) -> None:
+        """Has the whole conversation recorded with the session's next turn."""
+        with self._lock:
+            self._gaps.put(_key(turn.scope, turn.session), None)
 
     def _write(self, turn: Turn) -> None:
         key = _key(turn.scope, turn.session)
@@ -227,8 +226,7 @@ class Recorder:
             return
         entry = self._spool.put(content)
         if entry is None:
-            with self._lock:
-                self._gaps.put(key, None)
+            self._note_gap(turn)
             self._drop_one("full", None)
             return
         self._call(self._arrived, key, _Waiting(entry, self._recorded))
@@ -503,9 +501,8 @@ def entry_of(turn: Turn, sessions: Sessions, *, whole: bool = False) -> bytes | 
 def _read(turn: Turn) -> tuple[Sequence[Mapping[str, Any]], str | None]:
     """The messages of the answer, and its id. An answer that can't be read has no messages."""
     if isinstance(turn.answer, Sequence):
-        return turn.answer, None
+        return turn.answer, turn.answer_id
     try:
-        text, events = turn.answer.text, turn.answer.is_stream
+        return turn.answer.read(turn.api)
     except Exception:
         return (), None
-    return read_reply(turn.api, text, events=events), reply_id(turn.api, text, events=events)

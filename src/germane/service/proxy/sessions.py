@@ -17,12 +17,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.clock import Clock
+from germane.dialects.model_calls import ModelCall
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
 from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
@@ -37,7 +38,6 @@ from germane.service.proxy.conversation_state import (
 )
 from germane.text.secrets.detection import secret_in_name
 from germane.types.caches import LruCache
-from germane.types.message import Message
 from germane.types.plan import uuid7
 from germane.types.scope import Scope
 
@@ -67,21 +67,11 @@ _MAX_OPEN = 512
 _PATIENCE = 0.02
 """Seconds that a search for a session may take."""
 
+_MAX_INLINE_MESSAGES, _MAX_INLINE_CHARACTERS = 256, 262_144
+_PARTS = 2_048
+"""Characters that a part of a message counts as."""
+
 _Owner = tuple[str, str, str | None]
-
-
-class Call(Protocol):
-    """A request to a model: `api` is the dialect of its body, `held` says that the provider holds the conversation, so that
-    `messages` are the new ones alone."""
-
-    @property
-    def api(self) -> str: ...
-    @property
-    def body(self) -> Mapping[str, Any]: ...
-    @property
-    def messages(self) -> Sequence[Mapping[str, Any]]: ...
-    @property
-    def held(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +96,7 @@ class Sessions:
     async def find(
         self,
         agent: Agent,
-        call: Call,
+        call: ModelCall,
         *,
         named: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -118,7 +108,8 @@ class Sessions:
         owner, state = _owner(agent.scope), ConversationState()
         name = call_name(call, headers or {}, named)
         try:
-            state = state if call.held else state_of(parse_all(call.messages, call.api), self.key)
+            if not call.held:
+                state = await asyncio.to_thread(self._state, call) if _is_large(call) else self._state(call)
             async with asyncio.timeout(deadline):
                 found = await self._found(agent, call, state, name, deadline / 2)
         except Exception:
@@ -167,7 +158,12 @@ class Sessions:
                     opened.learnt.set_result(None)
         return Learnt(aliases=tuple(aliases), ended=ended)
 
-    async def _found(self, agent: Agent, call: Call, state: ConversationState, name: str | None, patience: float) -> str | None:
+    def _state(self, call: ModelCall) -> ConversationState:
+        return state_of(parse_all(call.messages, call.api), self.key)
+
+    async def _found(
+        self, agent: Agent, call: ModelCall, state: ConversationState, name: str | None, patience: float
+    ) -> str | None:
         """The session that is known by what the call goes on from. Where the call has a name, the state of the session with
         this name is in memory afterwards, if it is known."""
         owner = _owner(agent.scope)
@@ -238,7 +234,7 @@ class Sessions:
             waiting = self._open.get((owner, _opening(state.as_asked())), [])
             return [one for one in waiting if not one.learnt.done()]
 
-    def _begun(self, owner: _Owner, call: Call) -> str:
+    def _begun(self, owner: _Owner, call: ModelCall) -> str:
         """A new session's id. Calls that go on from the same answer, which isn't known, get the same."""
         previous = previous_answer(call)
         if previous is not None and (derived := self._derived(owner, previous.encode("utf-8", "surrogatepass"))):
@@ -268,6 +264,14 @@ def _best(
     return None
 
 
+def _is_large(call: ModelCall) -> bool:
+    """Whether reading the messages takes longer than an event loop has, about a millisecond."""
+    if len(call.messages) > _MAX_INLINE_MESSAGES:
+        return True
+    contents = (one.get("content", one.get("output")) for one in call.messages)
+    return sum(len(each) if isinstance(each, str) else _PARTS * len(each or ()) for each in contents) > _MAX_INLINE_CHARACTERS
+
+
 def _owner(scope: Scope) -> _Owner:
     return scope.org, scope.agent, scope.user
 
@@ -279,7 +283,7 @@ def _opening(state: ConversationState) -> bytes:
 # What a call says of its session.
 
 
-def call_name(call: Call, headers: Mapping[str, str], named: str | None = None) -> str | None:
+def call_name(call: ModelCall, headers: Mapping[str, str], named: str | None = None) -> str | None:
     """Returns the name of the session that the caller or the client gives; None where there is none. A name that can't be one
     of a session is replaced by a hash of it."""
     given = (named, headers.get(NAMED_BY), *map(headers.get, _CLIENTS), *_in_body(call))
@@ -294,7 +298,7 @@ def call_name(call: Call, headers: Mapping[str, str], named: str | None = None) 
     return f"session-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}" if unfit else name
 
 
-def _in_body(call: Call) -> Iterable[str | None]:
+def _in_body(call: ModelCall) -> Iterable[str | None]:
     """The ids that the body holds. `prompt_cache_key` is none: forks of a conversation share it."""
     body = call.body
     if call.api == "openai-responses":
@@ -315,7 +319,7 @@ def _session_in(user: str) -> str | None:
     return user.rpartition(_IN_USER_ID)[2] if _IN_USER_ID in user else None
 
 
-def previous_answer(call: Call) -> str | None:
+def previous_answer(call: ModelCall) -> str | None:
     """Returns the id of the answer that the provider is to go on from; None where the call names none."""
     if call.api == "openai-responses":
         return _text(call.body.get("previous_response_id"))
@@ -324,16 +328,11 @@ def previous_answer(call: Call) -> str | None:
     return None
 
 
-def keeps_answer(call: Call) -> bool:
+def keeps_answer(call: ModelCall) -> bool:
     """Whether the provider may be asked to go on from the answer to this call."""
     if call.api == "openai-responses":
         return call.body.get("store") is not False
     return call.api == "anthropic" and bool(_mapping(call.body.get("thread")))
-
-
-def said_in(call: Call) -> tuple[Message, ...]:
-    """Returns the call's messages, parsed. Raises `InvalidInput`."""
-    return parse_all(call.messages, call.api)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
