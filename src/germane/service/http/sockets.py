@@ -1,8 +1,8 @@
 """Sockets: the WebSocket connections of the HTTP server, counted and limited as its others are.
 
-uvicorn's protocol, with what it leaves open: a peer that doesn't read, or stops within a message, is dropped; a flood of pings or
-of empty fragments takes no memory; nothing that a peer sends is logged. Compression isn't offered, so that no message is larger
-than what was sent of it.
+uvicorn's protocol, with what it leaves open: a peer that doesn't read, or stops within a message, is dropped; a flood of pings
+or of empty fragments takes no memory; nothing that a peer sends is logged. Compression isn't offered, so that no message is
+larger than what was sent of it.
 """
 
 from __future__ import annotations
