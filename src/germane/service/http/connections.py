@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import h11
 from uvicorn.config import Config
@@ -36,6 +36,8 @@ class ConnectionLimits:
     """That a connection is kept open for a next request."""
     answer_seconds: float = 30.0
     """For an answer to be made and read by the client."""
+    relayed_seconds: float = 600.0
+    """For each part of another server's answer to be read by the client, as long as the providers' own libraries wait."""
 
 
 class _Droppable(Protocol):
@@ -117,6 +119,46 @@ _Phase = Literal["head", "work", "answer", "idle"]
 TakesBody = Callable[[bytes], bool]
 """Whether the application reads the bodies of requests for a target (`/v1/…?…`) itself, and bounds their size and its time."""
 
+WIRE = "germane.wire"
+"""The key of a request's `Wire` in the extensions of ASGI's scope."""
+
+
+class Wire:
+    """What the connection knows of a request beyond ASGI's scope, and does for an answer that is another server's."""
+
+    def __init__(self, connection: _Connection, request: h11.Request) -> None:
+        self._connection, self._request = connection, request
+
+    @classmethod
+    def of(cls, scope: Mapping[str, Any]) -> Wire:
+        """Returns the wire of a request that this server received."""
+        return cast("Wire", scope["extensions"][WIRE])
+
+    @property
+    def method(self) -> bytes:
+        """The method as it came: its case counts."""
+        return self._request.method
+
+    @property
+    def target(self) -> bytes:
+        """The request's target as it came, with its query."""
+        return self._request.target
+
+    @property
+    def headers(self) -> Sequence[tuple[bytes, bytes]]:
+        """The headers in their order, with the client's spelling of their names."""
+        return self._request.headers.raw_items()
+
+    def relaying(self, reason: bytes) -> None:
+        """Says before the head of the answer that it is another server's: nothing is added to its headers, it keeps its
+        `reason` phrase, and the client has `relayed_seconds` to read each part of it."""
+        self._connection.relay(reason)
+
+    def cut(self) -> None:
+        """Ends the connection in the middle of an answer, so that the client sees that it isn't whole. Parts that were sent
+        before are delivered, but not over HTTP/1.0, where the end of the connection would be the end of the answer."""
+        self._connection.cut(lossy=self._request.http_version < b"1.1")
+
 
 def protocol_factory(
     connections: Connections, takes_body: TakesBody, sockets: Sockets | None = None
@@ -139,18 +181,33 @@ class _StrictParser(h11.Connection):
         self._takes_body = takes_body
         self.body_taken = False
         """Whether the application reads the body of the latest request."""
+        self.request: h11.Request | None = None
+        """The latest request. The next one isn't read before this one is answered."""
+        self.reason: bytes | None = None
+        """The reason phrase of the next answer, in the place of the status's own."""
 
     def next_event(self) -> Any:
         event = super().next_event()
         if isinstance(event, h11.Request):
+            self.request = event
             self.body_taken = self._takes_body(event.target)
-            self._check(dict(event.headers))
+            self._check(event, dict(event.headers))
         return event
 
-    def _check(self, headers: dict[bytes, bytes]) -> None:
+    def send(self, event: Any) -> Any:
+        if type(event) is h11.Response:
+            reason, self.reason = self.reason, None
+            if reason not in (None, event.reason):
+                headers = event.headers.raw_items()
+                event = h11.Response(status_code=event.status_code, headers=headers, reason=reason)
+        return super().send(event)
+
+    def _check(self, request: h11.Request, headers: dict[bytes, bytes]) -> None:
         chunked, length = b"transfer-encoding" in headers, headers.get(b"content-length")
         if chunked and length is not None:
             raise h11.RemoteProtocolError("the length of the body is said twice", error_status_hint=400)
+        if chunked and request.http_version < b"1.1":
+            raise h11.RemoteProtocolError("HTTP/1.0 has no chunks", error_status_hint=400)
         if not self.body_taken and (chunked or int(length or b"0") > _MAX_BODY_BYTES):
             raise h11.RemoteProtocolError("no request here has a body", error_status_hint=400)
 
@@ -164,6 +221,8 @@ class _Connection(H11Protocol):
         self.app = self._paced
         self._connections = connections
         self._phase: _Phase = "head"
+        self._relayed = False
+        """Whether the present answer is another server's."""
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -190,6 +249,7 @@ class _Connection(H11Protocol):
             self._begin()
 
     def on_response_complete(self) -> None:
+        self._relayed = False
         super().on_response_complete()
         if self.transport.is_closing() or self._upgraded:
             return
@@ -215,7 +275,7 @@ class _Connection(H11Protocol):
         self.headers = [
             (name, value) for name, value in self.headers if name in _HANDSHAKE or name.startswith(b"sec-websocket-")
         ]
-        self.ws_protocol_class = self._sockets.protocol(self._connections, event.headers.raw_items())  # type: ignore[assignment]
+        self.ws_protocol_class = self._sockets.protocol(self._connections, Wire(self, event))  # type: ignore[assignment]
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
@@ -225,6 +285,20 @@ class _Connection(H11Protocol):
     def drop(self) -> None:
         """Closes the connection at once; called by `Connections`."""
         self.transport.abort()
+
+    def relay(self, reason: bytes) -> None:
+        """Called by `Wire.relaying`."""
+        self._relayed = True
+        self.cycle.default_headers = []
+        self.conn.reason = reason
+
+    def cut(self, *, lossy: bool) -> None:
+        """Called by `Wire.cut`."""
+        if lossy:
+            self.transport.abort()
+        else:
+            self._enter("answer")
+            self.transport.close()
 
     @property
     def _answering(self) -> bool:
@@ -237,6 +311,9 @@ class _Connection(H11Protocol):
 
     async def _paced(self, scope: Any, receive: Any, send: Any) -> None:
         """Runs the application, and gives the client `answer_seconds` to take each part of the answer."""
+
+        assert self.conn.request is not None
+        scope["extensions"] = {WIRE: Wire(self, self.conn.request)}
 
         async def paced_send(message: Any) -> None:
             self._enter("answer")
@@ -253,7 +330,8 @@ class _Connection(H11Protocol):
             self._timer.cancel()
             self._timer = None
         limits = self._connections.limits
-        seconds = {"head": limits.head_seconds, "answer": limits.answer_seconds, "idle": limits.idle_seconds}.get(phase)
+        answer = limits.relayed_seconds if self._relayed else limits.answer_seconds
+        seconds = {"head": limits.head_seconds, "answer": answer, "idle": limits.idle_seconds}.get(phase)
         if seconds is not None:
             self._timer = self.loop.call_later(seconds, self._timed_out)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,9 +20,7 @@ from websockets.frames import CloseCode, Frame
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from germane.service.http.connections import Connections
-
-RawHeaders = Sequence[tuple[bytes, bytes]]
+from germane.service.http.connections import WIRE, Connections, Wire
 
 _LOGGER = logging.getLogger("germane.http")
 _PING_SECONDS = 20.0
@@ -41,18 +39,19 @@ class Sockets:
     takes: Callable[[bytes], bool]
     max_bytes: int
 
-    def protocol(self, connections: Connections, headers: RawHeaders) -> Callable[..., asyncio.Protocol]:
-        """Returns uvicorn's factory for the connection of one request, whose header lines are `headers`."""
-        return partial(_Socket, connections, headers, self.max_bytes)
+    def protocol(self, connections: Connections, wire: Wire) -> Callable[..., asyncio.Protocol]:
+        """Returns uvicorn's factory for the connection of one request."""
+        return partial(_Socket, connections, wire, self.max_bytes)
 
 
 class _Socket(WebSocketsSansIOProtocol):
-    def __init__(self, connections: Connections, headers: RawHeaders, max_bytes: int, **kwargs: Any) -> None:
+    def __init__(self, connections: Connections, wire: Wire, max_bytes: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.logger = _LOGGER
+        self.default_headers = []  # those of the application's answer are another server's
         self.conn = ServerProtocol(max_size=max_bytes, logger=_LOGGER)
         self.ping_interval, self.ping_timeout = _PING_SECONDS, None
-        self._connections, self._raw_headers = connections, headers
+        self._connections, self._wire = connections, wire
         self._message = bytearray()
         self._pong = b""
         self._came = self._unread = 0
@@ -110,7 +109,8 @@ class _Socket(WebSocketsSansIOProtocol):
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if self.response.status_code == 101:
-            self.scope["headers"] = [(name.lower(), value) for name, value in self._raw_headers]
+            self.scope["headers"] = [(name.lower(), value) for name, value in self._wire.headers]
+            self.scope["extensions"][WIRE] = self._wire  # type: ignore[index]
 
     def handle_text(self, event: Frame) -> None:
         self._begin("text", event)

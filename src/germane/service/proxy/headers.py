@@ -1,0 +1,96 @@
+"""Proxy headers: which headers of a request go on to an upstream, and which of its answer go back.
+
+All of them do, in their order, with their spelling and repetitions, but for those that belong to one connection (RFC 9110,
+7.6.1), germane's own, and the caller's key where the operator's stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from germane.settings.upstreams import Upstream
+
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Names and values in the order and the spelling of the wire."""
+
+OWN = b"x-germane-"
+"""How the names of germane's own headers begin."""
+_OF_CONNECTION = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+_OF_REQUEST = frozenset({b"expect", b"http2-settings"})
+"""Beside those of a connection: the server itself has answered `Expect` before it reads the body."""
+_KEYS = frozenset({b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key"})
+"""Where callers put a provider's key."""
+
+
+def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tuple[bytes, bytes]]:
+    """Returns the headers for the upstream. `body` is the whole body that goes on, None for a body that is passed as it comes:
+    its length is then the caller's, or it is chunked as the caller's was."""
+    left_out = (
+        _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (_KEYS if upstream.key is not None else frozenset())
+    )
+    key = _key(upstream)
+    host, framed, found = False, False, list[tuple[bytes, bytes]]()
+    for name, value in headers:
+        match lower := name.lower():
+            case b"host":
+                found.append((name, upstream.authority.encode()))
+                host = True
+            case b"content-length" | b"transfer-encoding" if not framed:
+                framed = True
+                if body is None:
+                    found.append((name, value))
+                else:
+                    name = name if lower == b"content-length" else b"Content-Length"
+                    found.append((name, b"%d" % len(body)))
+            case b"content-length" | b"transfer-encoding":
+                pass
+            case _ if key is not None and lower in _KEYS:
+                found.append(key)
+                key = None
+            case _ if lower not in left_out and not lower.startswith(OWN):
+                found.append((name, value))
+    if not host:
+        found.insert(0, (b"Host", upstream.authority.encode()))
+    if key is not None:
+        found.append(key)
+    if body and not framed:
+        found.append((b"Content-Length", b"%d" % len(body)))
+    return found
+
+
+def back(headers: Headers, added: Headers = ()) -> list[tuple[bytes, bytes]]:
+    """Returns the headers of an upstream's answer for the caller. Those that are `added` stand at the end, and in the place of
+    the upstream's of the same name."""
+    left_out = _OF_CONNECTION | _named_by_connection(headers) | {name.lower() for name, _ in added}
+    if any(name.lower() == b"transfer-encoding" for name, _ in headers):
+        left_out |= {b"content-length"}  # the chunks count: a length beside them would frame the answer in another way
+    return [(name, value) for name, value in headers if name.lower() not in left_out] + list(added)
+
+
+def _named_by_connection(headers: Headers) -> frozenset[bytes]:
+    """The names in `Connection`. `Host` and the body's length are never the connection's alone."""
+    return frozenset(
+        named.strip().lower() for name, value in headers if name.lower() == b"connection" for named in value.split(b",")
+    )
+
+
+def _key(upstream: Upstream) -> tuple[bytes, bytes] | None:
+    """The header with the operator's key."""
+    if upstream.key is None:
+        return None
+    if upstream.key_header == "authorization":
+        return b"Authorization", b"Bearer " + upstream.key.encode()
+    return upstream.key_header.encode(), upstream.key.encode()

@@ -1,0 +1,180 @@
+"""Proxying: a relay to upstreams on a real port, with nothing of memory, and an upstream that is a bare socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from germane.service.http.connections import ConnectionLimits
+from germane.service.http.problems import HttpRefused
+from germane.service.http.requests import Disconnected, HttpRequest
+from germane.service.http.server import HttpServer
+from germane.service.proxy.refusals import refusal
+from germane.service.proxy.relay import Relay, Relayed
+from germane.service.proxy.requests import ProxyRequest
+from germane.service.proxy.routes import is_proxied, proxy_route
+from germane.settings.upstreams import Upstream
+from support.http_requests import LOOPBACK
+
+__all__ = ["BareUpstream", "Message", "Proxying", "bare_upstream", "exchanged", "proxying", "read_message", "upstreams_of"]
+
+Headers = list[tuple[bytes, bytes]]
+
+
+@dataclass
+class Proxying:
+    """A running proxy. `relayed` says what became of each request, in the order in which they ended; `parts` are the parts of
+    all answers, as they were sent on."""
+
+    relay: Relay
+    url: str = ""
+    port: int = 0
+    limit: int = 1 << 20
+    added: Headers = field(default_factory=list)
+    relayed: list[Relayed] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            request = ProxyRequest(scope, receive)
+            route = proxy_route(request.target, self.relay.upstreams)
+            body = await request.body(self.limit, 30)
+        except HttpRefused as refused:
+            http = HttpRequest(scope, receive)
+            await refusal(http, refused).send(http, send)
+        except Disconnected:
+            return
+        else:
+            on_part = self.parts.append
+            self.relayed.append(await self.relay.send(request, route, send, body=body, added=self.added, on_part=on_part))
+
+
+def upstreams_of(**addresses: str) -> Mapping[str, Upstream]:
+    return {name: Upstream(name=name, url=url) for name, url in addresses.items()}
+
+
+@asynccontextmanager
+async def proxying(
+    upstreams: Mapping[str, Upstream],
+    *,
+    environ: Mapping[str, str] | None = None,
+    connect_seconds: float = 30.0,
+    limits: ConnectionLimits | None = None,
+    **given: Any,
+) -> AsyncIterator[Proxying]:
+    """Serves a proxy until the block ends. `given` are fields of `Proxying`."""
+    relay = Relay(upstreams, environ=environ, connect_seconds=connect_seconds)
+    app = Proxying(relay, **given)
+    server = HttpServer(app, LOOPBACK, takes_body=is_proxied, limits=limits)
+    relay.open()
+    await server.start()
+    app.port = server.address.port
+    app.url = f"http://{server.address.host}:{server.address.port}/proxy"
+    try:
+        yield app
+    finally:
+        await server.stop()
+        await relay.close()
+
+
+# A message of HTTP/1.1 as it stands on the wire.
+
+
+@dataclass
+class Message:
+    """The first line, the headers as they are written, and the body without its chunks. `whole` is false where the connection
+    ended before the body did."""
+
+    first: bytes
+    headers: Headers
+    body: bytes
+    whole: bool = True
+
+    def header(self, name: bytes) -> list[bytes]:
+        return [value for key, value in self.headers if key.lower() == name]
+
+
+async def read_message(reader: asyncio.StreamReader, *, bodiless: bool = False, until_end: bool = False) -> Message:
+    """Reads one message; without length and chunks it ends with its head, or with the connection. Raises `EOFError` where none
+    came."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    first, *lines = head[:-4].split(b"\r\n")
+    headers = [(line.partition(b":")[0], line.partition(b":")[2].strip()) for line in lines]
+    found = Message(first, headers, b"")
+    body = bytearray()
+    try:
+        if bodiless:
+            pass
+        elif found.header(b"transfer-encoding"):
+            while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
+                body += (await reader.readexactly(size + 2))[:-2]
+            while await reader.readuntil(b"\r\n") != b"\r\n":
+                pass
+        elif length := found.header(b"content-length"):
+            body += await reader.readexactly(int(length[0]))
+        elif until_end:
+            body += await reader.read()
+    except (EOFError, ConnectionError):
+        found.whole = False
+    found.body = bytes(body)
+    return found
+
+
+async def exchanged(port: int, request: bytes, *, bodiless: bool = False) -> Message:
+    """Sends bytes to a port of this machine, and reads the answer to them."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    writer.write(request)
+    try:
+        async with asyncio.timeout(60):
+            return await read_message(reader, bodiless=bodiless, until_end=True)
+    finally:
+        writer.close()
+
+
+Answers = Callable[[Message, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]]
+
+
+@dataclass
+class BareUpstream:
+    """What was received, message by message; `ended` counts the connections that have ended."""
+
+    port: int
+    received: list[Message] = field(default_factory=list)
+    opened: int = 0
+    ended: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@asynccontextmanager
+async def bare_upstream(answers: Answers | bytes) -> AsyncIterator[BareUpstream]:
+    """Listens on a free port, reads requests, and answers each with these bytes, or by a function; a function that returns
+    false ends the connection."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        found.opened += 1
+        try:
+            with suppress(EOFError, ConnectionError):
+                while True:
+                    message = await read_message(reader)
+                    found.received.append(message)
+                    if isinstance(answers, bytes):
+                        writer.write(answers)
+                        await writer.drain()
+                    elif not await answers(message, reader, writer):
+                        break
+        finally:
+            writer.close()
+            found.ended.release()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20)
+    found = BareUpstream(server.sockets[0].getsockname()[1])
+    try:
+        yield found
+    finally:
+        server.close()
