@@ -27,7 +27,8 @@ _PING_SECONDS = 20.0
 """Between two pings of a connection. Their answers aren't waited for: a client may be busy for minutes. The system notices a
 peer that is gone, since it doesn't acknowledge the ping."""
 _LEAST_PROGRESS = 16 * 1024
-"""Bytes of a message that a peer must send, or read, in `ConnectionLimits.answer_seconds`, where it doesn't end the message."""
+"""Bytes that a peer must send of a message in `ConnectionLimits.answer_seconds`, or read in `relayed_seconds`, as long as it
+doesn't end the message, or read all."""
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -110,7 +111,7 @@ class _Socket(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if self.response.status_code == 101:
             self.scope["headers"] = [(name.lower(), value) for name, value in self._wire.headers]
-            self.scope["extensions"][WIRE] = self._wire  # type: ignore[index]
+            self.scope["extensions"] = {**(self.scope["extensions"] or {}), WIRE: self._wire}  # type: ignore[dict-item]
 
     def handle_text(self, event: Frame) -> None:
         self._begin("text", event)
@@ -189,7 +190,7 @@ class _Socket(WebSocketsSansIOProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._unread = self.transport.get_write_buffer_size()
-        self._writing = self.loop.call_later(self._connections.limits.answer_seconds, self._check_writing)
+        self._writing = self.loop.call_later(self._connections.limits.relayed_seconds, self._check_writing)
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -204,7 +205,7 @@ class _Socket(WebSocketsSansIOProtocol):
             self._drop_for("http_slow")
             return
         self._unread = unread
-        self._writing = self.loop.call_later(self._connections.limits.answer_seconds, self._check_writing)
+        self._writing = self.loop.call_later(self._connections.limits.relayed_seconds, self._check_writing)
 
     def _drop_for(self, reason: str) -> None:
         self._connections.count_refusal(reason)
