@@ -19,7 +19,17 @@ from germane.service.proxy.routes import is_proxied, proxy_route
 from germane.settings.upstreams import Upstream
 from support.http_requests import LOOPBACK
 
-__all__ = ["BareUpstream", "Message", "Proxying", "bare_upstream", "exchanged", "proxying", "read_message", "upstreams_of"]
+__all__ = [
+    "BareUpstream",
+    "Headers",
+    "Message",
+    "Proxying",
+    "bare_upstream",
+    "exchanged",
+    "proxying",
+    "read_message",
+    "upstreams_of",
+]
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -102,11 +112,11 @@ async def read_message(reader: asyncio.StreamReader, *, bodiless: bool = False, 
     came."""
     head = await reader.readuntil(b"\r\n\r\n")
     first, *lines = head[:-4].split(b"\r\n")
-    headers = [(line.partition(b":")[0], line.partition(b":")[2].strip()) for line in lines]
+    headers = [(line.partition(b":")[0], line.partition(b":")[2].strip(b" \t")) for line in lines]
     found = Message(first, headers, b"")
     body = bytearray()
     try:
-        if bodiless:
+        if bodiless or first.startswith(b"HTTP/1.1 1"):
             pass
         elif found.header(b"transfer-encoding"):
             while size := int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16):
@@ -124,12 +134,16 @@ async def read_message(reader: asyncio.StreamReader, *, bodiless: bool = False, 
 
 
 async def exchanged(port: int, request: bytes, *, bodiless: bool = False) -> Message:
-    """Sends bytes to a port of this machine, and reads the answer to them."""
+    """Sends bytes to a port of this machine, and reads the answer to them; interim ones are passed over."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     writer.write(request)
     try:
         async with asyncio.timeout(60):
-            return await read_message(reader, bodiless=bodiless, until_end=True)
+            while reader.at_eof() is False:
+                answer = await read_message(reader, bodiless=bodiless, until_end=True)
+                if not answer.first.startswith(b"HTTP/1.1 1"):
+                    return answer
+            raise EOFError
     finally:
         writer.close()
 

@@ -36,8 +36,8 @@ _KEYS = frozenset({b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key"
 
 
 def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tuple[bytes, bytes]]:
-    """Returns the headers for the upstream. `body` is the whole body that goes on, None for a body that is passed as it comes:
-    its length is then the caller's, or it is chunked as the caller's was."""
+    """Returns the headers for the upstream. `body` is the whole body that goes on, whose length they say; None for a body that
+    is passed as it comes. A body that came in chunks goes on in chunks."""
     left_out = (
         _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (_KEYS if upstream.key is not None else frozenset())
     )
@@ -50,11 +50,7 @@ def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tup
                 host = True
             case b"content-length" | b"transfer-encoding" if not framed:
                 framed = True
-                if body is None:
-                    found.append((name, value))
-                else:
-                    name = name if lower == b"content-length" else b"Content-Length"
-                    found.append((name, b"%d" % len(body)))
+                found.append((name, value if body is None or lower == b"transfer-encoding" else b"%d" % len(body)))
             case b"content-length" | b"transfer-encoding":
                 pass
             case _ if key is not None and lower in _KEYS:
