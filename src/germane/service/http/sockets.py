@@ -181,10 +181,12 @@ class _Socket(WebSocketsSansIOProtocol):
     # What goes.
 
     async def send(self, message: Any) -> None:
-        if message["type"] == "websocket.accept":  # uvicorn would write the names in lower case
-            for name, value in message.get("headers", ()):
-                self.response.headers[name.decode("latin-1")] = value.decode("latin-1")
-            message = {**message, "headers": []}
+        if message["type"] == "websocket.accept":  # uvicorn writes names in lower case, and takes away a date that is there
+            headers = message.get("headers", ())
+            for name, value in headers:
+                if name.lower() != b"date":
+                    self.response.headers[name.decode("latin-1")] = value.decode("latin-1")
+            message = {**message, "headers": [one for one in headers if one[0].lower() == b"date"]}
         await super().send(message)
 
     def pause_writing(self) -> None:

@@ -2,7 +2,7 @@
 
 Only a `response.create` is touched: it is given to `touch`, and what that returns goes on in its place. It waits for that no
 longer than `touch_seconds`, and only later messages of its lane (`stream_id`) wait with it; a message of no known lane keeps
-its place among all. A warm-up (`generate: false`) is touched as any create is: memory then stands in the state that the provider
+its place among all. A warm-up (`generate: false`) is touched as any create: memory then stands in the state that the provider
 prepares, beside the words that it belongs to, and the create that continues it brings only what is new. Where a caller sends
 the same turn again in full, it gets the texts that stand there already. Words that steer a response aren't touched.
 
