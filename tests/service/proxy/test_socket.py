@@ -426,12 +426,14 @@ async def test_the_upstream_gets_the_callers_headers_and_query() -> None:
         ) as connection:
             await until_closed(connection)
             assert connection.subprotocol == "two"
+            assert connection.request is not None
+            own = connection.request.headers
     (request,) = seen
     assert request.path == "/v1/responses?model=gpt-5.4&x=%2F"
     changed = ("host", "connection", "upgrade", "sec-websocket-key", "x-germane-key", "x-germane-user")
     written, arrived = (
         [(name, value.encode(errors="surrogateescape")) for name, value in one.raw_items() if name.lower() not in changed]
-        for one in (connection.request.headers, request.headers)
+        for one in (own, request.headers)
     )
     assert arrived == written
     assert [name.lower() for name, _ in request.headers.raw_items() if name.lower() in changed] == [

@@ -260,7 +260,9 @@ class _Connection(H11Protocol):
             self._connections.waiting(self)
 
     def _should_upgrade_to_ws(self) -> bool:
-        return self._sockets is not None and self.scope["method"] == "GET" and self._sockets.takes(self.scope["raw_path"])
+        if self._sockets is None or self.scope["method"] != "GET" or self.scope["http_version"] != "1.1":
+            return False
+        return self._sockets.takes(self.scope["raw_path"])
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hands the connection over. The WebSocket's parser reads the handshake alone, of bounded length."""

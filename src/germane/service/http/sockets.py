@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
-from websockets.frames import CloseCode, Frame
+from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
@@ -29,6 +30,7 @@ peer that is gone, since it doesn't acknowledge the ping."""
 _LEAST_PROGRESS = 16 * 1024
 """Bytes that a peer must send of a message in `ConnectionLimits.answer_seconds`, or read in `relayed_seconds`, as long as it
 doesn't end the message, or read all."""
+_PONG = bytes([0x80 | Opcode.PONG])
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -153,8 +155,12 @@ class _Socket(WebSocketsSansIOProtocol):
     def handle_ping(self) -> None:
         if self.writable.is_set():
             super().handle_ping()
-        else:  # the latest may stand for all
-            self._pong = b"".join(self.conn.data_to_send())
+            return
+        for answer in self.conn.data_to_send():  # those of all pings that came with this one
+            if answer[:1] == _PONG:
+                self._pong = answer  # the latest may stand for all
+            else:
+                self.transport.write(answer)
 
     def _watch_reading(self, size: int) -> None:
         """Bounds the time that a message may take, once it has begun."""
@@ -181,6 +187,8 @@ class _Socket(WebSocketsSansIOProtocol):
     # What goes.
 
     async def send(self, message: Any) -> None:
+        if self.close_sent and self.handshake_complete:  # since the peer broke the protocol, for instance
+            raise ClientDisconnected
         if message["type"] == "websocket.accept":  # uvicorn writes names in lower case, and takes away a date that is there
             headers = message.get("headers", ())
             for name, value in headers:
