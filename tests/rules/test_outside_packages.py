@@ -17,6 +17,7 @@ KNOWN_BY = {
     "agents": "integrations",
     "aiohttp": "models",
     "anthropic": "integrations",
+    "anyio": "service",
     "apsw": "stores",
     "germane_eval": "cli",
     "google": "grpc",
@@ -24,6 +25,7 @@ KNOWN_BY = {
     "grpc_health": "grpc",
     "grpc_reflection": "grpc",
     "h11": "service",
+    "httpcore2": "service",
     "httpx2": "integrations",
     "langchain": "integrations",
     "langchain_core": "integrations",
@@ -47,6 +49,7 @@ KNOWN_BY = {
     "toktok": "models",
     "typer": "cli",
     "uvicorn": "service",
+    "websockets": "service",
     "yaml": "settings",
 }
 
@@ -60,6 +63,7 @@ OPTIONAL = {
     "google",
     "grpc",
     "h11",
+    "httpcore2",
     "httpx2",
     "langchain",
     "langchain_core",
@@ -80,6 +84,7 @@ OPTIONAL = {
     "tokenizers",
     "typer",
     "uvicorn",
+    "websockets",
     "yaml",
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from germane.service.http.connections import ConnectionLimits
@@ -43,6 +45,7 @@ class Proxying:
     url: str = ""
     port: int = 0
     limit: int = 1 << 20
+    body_seconds: float = 60.0
     added: Headers = field(default_factory=list)
     relayed: list[Relayed] = field(default_factory=list)
     parts: list[bytes] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Proxying:
         try:
             request = ProxyRequest(scope, receive)
             route = proxy_route(request.target, self.relay.upstreams)
-            body = await request.body(self.limit, 30)
+            body = await request.body(self.limit, self.body_seconds)
         except HttpRefused as refused:
             http = HttpRequest(scope, receive)
             await refusal(http, refused).send(http, send)
@@ -127,7 +130,10 @@ async def read_message(reader: asyncio.StreamReader, *, bodiless: bool = False, 
             body += await reader.readexactly(int(length[0]))
         elif until_end:
             body += await reader.read()
-    except (EOFError, ConnectionError):
+    except asyncio.IncompleteReadError as error:
+        body += error.partial
+        found.whole = False
+    except (ConnectionError, ValueError):
         found.whole = False
     found.body = bytes(body)
     return found
@@ -155,40 +161,90 @@ Answers = Callable[[Message, asyncio.StreamReader, asyncio.StreamWriter], Awaita
 class BareUpstream:
     """What was received, message by message; `ended` counts the connections that have ended."""
 
+    url: str
     port: int
     received: list[Message] = field(default_factory=list)
     opened: int = 0
     ended: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
 
 @asynccontextmanager
-async def bare_upstream(answers: Answers | bytes) -> AsyncIterator[BareUpstream]:
+async def bare_upstream(answers: Answers | bytes, *, certificate: Path | None = None) -> AsyncIterator[BareUpstream]:
     """Listens on a free port, reads requests, and answers each with these bytes, or by a function; a function that returns
-    false ends the connection."""
+    false ends the connection. With a `certificate` it speaks TLS."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         found.opened += 1
         try:
-            with suppress(EOFError, ConnectionError):
-                while True:
-                    message = await read_message(reader)
-                    found.received.append(message)
-                    if isinstance(answers, bytes):
-                        writer.write(answers)
-                        await writer.drain()
-                    elif not await answers(message, reader, writer):
-                        break
+            while True:
+                message = await read_message(reader)
+                found.received.append(message)
+                if isinstance(answers, bytes):
+                    writer.write(answers)
+                    await writer.drain()
+                elif not await answers(message, reader, writer):
+                    break
         finally:
-            writer.close()
             found.ended.release()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20)
-    found = BareUpstream(server.sockets[0].getsockname()[1])
-    try:
+    async with upstream_of(serve, certificate=certificate) as url:
+        found = BareUpstream(url, int(url.rpartition(":")[2]))
         yield found
+
+
+@asynccontextmanager
+async def upstream_of(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]], *, certificate: Path | None = None
+) -> AsyncIterator[str]:
+    """Listens on a free port with a function for each connection, which is closed when the function returns; yields the
+    address."""
+    tls = None if certificate is None else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    if tls is not None and certificate is not None:
+        tls.load_cert_chain(certificate)
+    running = set[asyncio.Task[None]]()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(EOFError, ConnectionError, asyncio.CancelledError):
+                await serve(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(run(reader, writer))
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20, ssl=tls)
+    try:
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        for task in list(running):
+            task.cancel()
+        await asyncio.gather(*running)
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a port of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    try:
+        async with asyncio.timeout(60):
+            yield reader, writer
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def between(answers: Answers | bytes, **given: Any) -> AsyncIterator[tuple[BareUpstream, Proxying]]:
+    """A proxy in front of one upstream, `local`."""
+    async with bare_upstream(answers) as upstream, proxying(upstreams_of(local=upstream.url), **given) as proxy:
+        yield upstream, proxy
+
+
+def chunk(data: bytes) -> bytes:
+    """The data as one chunk of HTTP."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

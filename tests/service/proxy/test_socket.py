@@ -268,7 +268,7 @@ async def test_a_fault_in_what_is_told_a_response_is_no_fault_of_the_connection(
         raise ValueError
 
     async with local_provider() as provider, socket_proxying(openai=provider.url, given={"remembers": True}) as proxy:
-        proxy.exchanges = type("Broken", (), {"append": staticmethod(broken)})()  # type: ignore[assignment]
+        proxy.exchanges = type("Broken", (), {"append": staticmethod(broken)})()
         async with opened(proxy.url("openai")) as connection:
             for _ in range(2):
                 await connection.send(create())

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,6 +109,8 @@ class Connections:
 
 _MAX_BODY_BYTES = 4096
 """Largest request body that is accepted where none is expected; it isn't read."""
+_RESET = struct.pack("ii", 1, 0)
+"""The option of a socket by which closing it resets the connection."""
 _LOGGER = logging.getLogger("germane.http")
 _LOGGER.setLevel(logging.ERROR)  # malformed requests are counted; a log line for each would let clients fill the log
 
@@ -120,19 +124,19 @@ TakesBody = Callable[[bytes], bool]
 """Whether the application reads the bodies of requests for a target (`/v1/…?…`) itself, and bounds their size and its time."""
 
 WIRE = "germane.wire"
-"""The key of a request's `Wire` in the extensions of ASGI's scope."""
+"""The key of a request's `HttpWire` in the extensions of ASGI's scope."""
 
 
-class Wire:
+class HttpWire:
     """What the connection knows of a request beyond ASGI's scope, and does for an answer that is another server's."""
 
     def __init__(self, connection: _Connection, request: h11.Request) -> None:
         self._connection, self._request = connection, request
 
     @classmethod
-    def of(cls, scope: Mapping[str, Any]) -> Wire:
+    def of(cls, scope: Mapping[str, Any]) -> HttpWire:
         """Returns the wire of a request that this server received."""
-        return cast("Wire", scope["extensions"][WIRE])
+        return cast("HttpWire", scope["extensions"][WIRE])
 
     @property
     def method(self) -> bytes:
@@ -277,7 +281,7 @@ class _Connection(H11Protocol):
         self.headers = [
             (name, value) for name, value in self.headers if name in _HANDSHAKE or name.startswith(b"sec-websocket-")
         ]
-        self.ws_protocol_class = self._sockets.protocol(self._connections, Wire(self, event))  # type: ignore[assignment]
+        self.ws_protocol_class = self._sockets.protocol(self._connections, HttpWire(self, event))  # type: ignore[assignment]
         super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
@@ -289,14 +293,16 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def relay(self, reason: bytes) -> None:
-        """Called by `Wire.relaying`."""
+        """Called by `HttpWire.relaying`."""
         self._relayed = True
         self.cycle.default_headers = []
         self.conn.reason = reason
 
     def cut(self, *, lossy: bool) -> None:
-        """Called by `Wire.cut`."""
+        """Called by `HttpWire.cut`."""
         if lossy:
+            connected = self.transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)  # else the system says that the answer is over
             self.transport.abort()
         else:
             self._enter("answer")
@@ -315,7 +321,7 @@ class _Connection(H11Protocol):
         """Runs the application, and gives the client `answer_seconds` to take each part of the answer."""
 
         assert self.conn.request is not None
-        scope["extensions"] = {WIRE: Wire(self, self.conn.request)}
+        scope["extensions"] = {WIRE: HttpWire(self, self.conn.request)}
 
         async def paced_send(message: Any) -> None:
             self._enter("answer")

@@ -21,7 +21,7 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from germane.service.http.connections import WIRE, Connections, Wire
+from germane.service.http.connections import WIRE, Connections, HttpWire
 
 _LOGGER = logging.getLogger("germane.http")
 _PING_SECONDS = 20.0
@@ -42,13 +42,13 @@ class Sockets:
     takes: Callable[[bytes], bool]
     max_bytes: int
 
-    def protocol(self, connections: Connections, wire: Wire) -> Callable[..., asyncio.Protocol]:
+    def protocol(self, connections: Connections, wire: HttpWire) -> Callable[..., asyncio.Protocol]:
         """Returns uvicorn's factory for the connection of one request."""
         return partial(_Socket, connections, wire, self.max_bytes)
 
 
 class _Socket(WebSocketsSansIOProtocol):
-    def __init__(self, connections: Connections, wire: Wire, max_bytes: int, **kwargs: Any) -> None:
+    def __init__(self, connections: Connections, wire: HttpWire, max_bytes: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.logger = _LOGGER
         self.default_headers = []  # those of the application's answer are another server's
