@@ -4,37 +4,49 @@ script."""
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 from germane.service.http.connections import ConnectionLimits
 from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import HttpRequest
 from germane.service.http.server import HttpServer
 from germane.service.http.sockets import Sockets
-from germane.service.proxy.exchanges import Exchange
 from germane.service.proxy.refusals import refusal
 from germane.service.proxy.relay import Relay
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import is_proxied, proxy_route
 from germane.service.proxy.socket import ProxySockets, Touch, denying
+from germane.service.proxy.socket_responses import SocketResponse
 from germane.settings.upstreams import Upstream
 from support.http_requests import LOOPBACK
 from support.proxying import upstreams_of
 
-__all__ = ["SocketProxying", "echo", "opened", "socket_proxying", "upstream_of"]
+__all__ = [
+    "SocketProxying",
+    "create",
+    "echo",
+    "generated",
+    "opened",
+    "socket_proxying",
+    "until_closed",
+    "upstream_of",
+]
 
 Serving = Callable[[ServerConnection], Awaitable[None]]
 
 
 @dataclass
 class SocketProxying:
-    """A running proxy. `exchanges` are the responses that it told; `ended` is released when a connection's application ends."""
+    """A running proxy. `responses` are those that it told; `ended` is released when a connection's application ends."""
 
     sockets: ProxySockets
     relay: Relay
@@ -42,7 +54,7 @@ class SocketProxying:
     touch: Touch[Any] | None = None
     remembers: bool = False
     checks_origin: bool = True
-    exchanges: list[Exchange[Any]] = field(default_factory=list)
+    responses: list[SocketResponse[Any]] = field(default_factory=list)
     ended: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
 
     @property
@@ -73,7 +85,7 @@ class SocketProxying:
         if scope["type"] != "websocket":
             await self.relay.send(request, route, send, body=b"")
             return
-        answered = self.exchanges.append if self.remembers else None
+        answered = self.responses.append if self.remembers else None
         await self.sockets.serve(request, route, receive, send, touch=self.touch, answered=answered)
 
 
@@ -124,3 +136,43 @@ class _Connect(connect):
 def opened(url: str, **options: Any) -> connect:
     """A client's connection, without a proxy and without compression. It follows no redirect."""
     return _Connect(url, **({"proxy": None, "compression": None, "max_size": None, "open_timeout": 60} | options))
+
+
+def create(words: Any = "Hello.", **fields: Any) -> str:
+    return json.dumps({"type": "response.create", "model": "gpt-5.4", "input": words, **fields})
+
+
+async def until_closed(connection: ClientConnection) -> tuple[int | None, str | None]:
+    try:
+        while True:
+            await connection.recv()
+    except ConnectionClosed:
+        return connection.close_code, connection.close_reason
+
+
+def generated(seed: int, count: int) -> list[str | bytes]:
+    """Messages of many kinds: events, almost events, odd characters, bytes, none at all."""
+    random = Random(seed)
+    texts = [
+        "",
+        "{}",
+        "[]",
+        "\u2028\ud7ff\U0001f600",
+        '{"type": "response.steer"}',
+        '{ "type" :"response.create"}',
+        "\x00",
+        "7",
+    ]
+    found: list[str | bytes] = []
+    for number in range(count):
+        match random.randrange(4):
+            case 0:
+                found.append(random.randbytes(random.choice([0, 1, 125, 126, 127, 5000, 70_000])))
+            case 1:
+                found.append(random.choice(texts))
+            case 2:
+                lane = random.choice(["a", "b", "", 7, None, ["a"]])
+                found.append(create(f"words {number} é", stream_id=lane, n=10**30, q=1.0))
+            case _:
+                found.append("".join(map(chr, random.choices(range(1, 0xD7FF), k=random.choice([1, 60, 3000])))))
+    return found

@@ -123,23 +123,21 @@ async def none_open(server: HttpServer) -> None:
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
+async def test_other_requests_are_answered_without_an_upgrade() -> None:
+    """Another target, another method, another protocol or none, an older version."""
+    others = [
         HANDSHAKE.replace(b"/socket/", b"/other/"),
         HANDSHAKE.replace(b"GET", b"POST") + b"Content-Length: 0\r\n",
         HANDSHAKE.replace(b"Upgrade: websocket", b"Upgrade: h2c"),
         HANDSHAKE.replace(b", Upgrade", b""),
         HANDSHAKE.replace(b"HTTP/1.1", b"HTTP/1.0"),
-    ],
-)
-async def test_other_requests_are_answered_without_an_upgrade(head: bytes) -> None:
-    """Another target, another method, another protocol or none, an older version."""
+    ]
     async with serving() as server:
-        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
-        writer.write(head + b"\r\n")
-        assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
-        writer.close()
+        for head in others:
+            reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+            writer.write(head + b"\r\n")
+            assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+            writer.close()
 
 
 async def test_a_server_without_websockets_answers_all_as_requests() -> None:
@@ -170,31 +168,30 @@ async def test_an_upgrade_behind_another_request_of_the_connection() -> None:
         writer.close()
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
+async def test_a_handshake_that_is_none_reaches_no_application() -> None:
+    """A body in it, frames before its answer, a missing or second key. It is answered, and the connection ends."""
+    called: list[Any] = []
+    key = b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    heads = [
         HANDSHAKE + b"Content-Length: 5\r\n\r\n",
         HANDSHAKE + b"Transfer-Encoding: chunked\r\n\r\n",
         HANDSHAKE + b"\r\n" + frame(Opcode.TEXT, b"early"),
         HANDSHAKE.replace(b"Version: 13", b"Version: 8") + b"\r\n",
         HANDSHAKE.replace(b"AAAA==", b"A") + b"\r\n",
-        HANDSHAKE.replace(b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n", b"") + b"\r\n",
-        HANDSHAKE + b"Sec-WebSocket-Key: BAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+        HANDSHAKE.replace(key, b"") + b"\r\n",
+        HANDSHAKE + key.replace(b"AAAA==", b"BAAA==") + b"\r\n",
         HANDSHAKE + b"Sec-WebSocket-Protocol: " + b"a" * 9000 + b"\r\n\r\n",
-    ],
-)
-async def test_a_handshake_that_is_none_reaches_no_application(head: bytes) -> None:
-    """A body in it, frames before its answer, a missing or second key. It is answered, and the connection ends."""
-    called: list[Any] = []
+    ]
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         called.append(scope)
 
     async with serving(app) as server:
-        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
-        writer.write(head)
-        assert (await rest(reader))[9:12] in (b"400", b"426")
-        writer.close()
+        for head in heads:
+            reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+            writer.write(head)
+            assert (await rest(reader))[9:12] in (b"400", b"426")
+            writer.close()
         await none_open(server)
     assert called == []
 
@@ -235,20 +232,24 @@ HOSTILE: list[tuple[bytes, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("bytes_", "code"), HOSTILE)
-async def test_a_frame_against_the_protocol_ends_the_connection(
-    bytes_: bytes, code: int, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_frame_against_the_protocol_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     """With the code that the protocol has for it. A message before it arrives; what is still to be sent is no fault."""
-    app = Watched(says="late")
-    async with serving(app) as server, raw(server) as (reader, writer):
-        writer.write(frame(Opcode.TEXT, b"fine") + bytes_)
-        said = await rest(reader)
-        app.goes_on.set()
-        await app.disconnected.wait()
+    apps = [Watched(says="late") for _ in HOSTILE]
+    calls = iter(apps)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await next(calls)(scope, receive, send)
+
+    async with serving(app) as server:
+        for (bytes_, code), watched in zip(HOSTILE, apps, strict=True):
+            async with raw(server) as (reader, writer):
+                writer.write(frame(Opcode.TEXT, b"fine") + bytes_)
+                said = await rest(reader)
+            watched.goes_on.set()
+            await watched.disconnected.wait()
+            assert (said[:1], said[2:4]) == (b"\x88", code.to_bytes(2, "big"))
+            assert [one.get("text", one.get("code")) for one in watched.messages] == ["fine", code]
         await none_open(server)
-    assert (said[:1], said[2:4]) == (b"\x88", code.to_bytes(2, "big"))
-    assert [one.get("text", one.get("code")) for one in app.messages] == ["fine", code]
     assert caplog.records == []
 
 
@@ -263,11 +264,13 @@ async def test_fragments_are_one_message_and_empty_ones_take_no_memory() -> None
         assert await reader.readexactly(3 + 5) == b"\x8a\x01?" + b"\x81\x03a" + "é".encode()
 
 
-@pytest.mark.parametrize("bytes_", [frame(Opcode.TEXT, b"x", fin=False), frame(Opcode.TEXT, b"x" * 1000)[:500]])
+@pytest.mark.parametrize(
+    "bytes_", [frame(Opcode.TEXT, b"x", fin=False), frame(Opcode.TEXT, b"x" * 1000)[:500]], ids=["part", "half"]
+)
 async def test_a_message_that_does_not_go_on_ends_the_connection(bytes_: bytes) -> None:
-    """Fragments or a frame; a connection that is silent between two messages stays."""
+    """Behind a whole fragment, or within a frame; a connection that is silent between two messages stays."""
     async with serving(answer_seconds=0.02) as server, raw(server) as (idle, _), raw(server) as (reader, writer):
-        writer.write(bytes_)
+        writer.write(frame(Opcode.TEXT, b"x", fin=False) if whole else frame(Opcode.TEXT, b"x" * 1000)[:500])
         assert await rest(reader) == b""
         assert server.traffic.refused["http_slow"] == 1
         assert server.traffic.used["http"] == 1
@@ -365,7 +368,7 @@ async def test_messages_wait_in_the_system_while_the_application_is_busy() -> No
     assert app.messages[-1] == {"type": "websocket.disconnect", "code": 1000, "reason": "done"}
 
 
-@pytest.mark.parametrize(("end", "code"), [(frame(Opcode.CLOSE), 1005), (b"", 1006)])
+@pytest.mark.parametrize(("end", "code"), [(frame(Opcode.CLOSE), 1005), (b"", 1006)], ids=["closed", "cut"])
 async def test_a_close_is_told_apart_from_a_connection_that_breaks_off(end: bytes, code: int) -> None:
     app = Watched()
     app.goes_on.set()

@@ -13,7 +13,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import h11
 from uvicorn.config import Config
@@ -21,9 +21,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from germane.types.traffic import Traffic
-
-if TYPE_CHECKING:
-    from germane.service.http.sockets import Sockets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +161,18 @@ class HttpWire:
         self._connection.cut(lossy=self._request.http_version < b"1.1")
 
 
+class TakesSockets(Protocol):
+    """Which requests become WebSockets (`sockets.py`)."""
+
+    def takes(self, target: bytes) -> bool:
+        """Whether a request for this target may."""
+
+    def protocol(self, connections: Connections, wire: HttpWire) -> Callable[..., asyncio.Protocol]:
+        """Returns uvicorn's factory for the connection of one request."""
+
+
 def protocol_factory(
-    connections: Connections, takes_body: TakesBody, sockets: Sockets | None = None
+    connections: Connections, takes_body: TakesBody, sockets: TakesSockets | None = None
 ) -> Callable[..., asyncio.Protocol]:
     """Returns uvicorn's factory of protocols; every connection registers itself with `connections`. Without `sockets` no
     connection becomes a WebSocket."""
@@ -217,7 +224,7 @@ class _StrictParser(h11.Connection):
 
 
 class _Connection(H11Protocol):
-    def __init__(self, connections: Connections, takes_body: TakesBody, sockets: Sockets | None, **kwargs: Any) -> None:
+    def __init__(self, connections: Connections, takes_body: TakesBody, sockets: TakesSockets | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.logger = _LOGGER
         self._sockets, self._upgraded = sockets, False

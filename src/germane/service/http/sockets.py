@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,17 +33,16 @@ _PONG = bytes([0x80 | Opcode.PONG])
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sockets:
     """Which requests for a WebSocket reach the application: those whose target `takes` accepts. All others are answered as
     requests without an upgrade. A message has at most `max_bytes`; a larger one closes its connection with 1009."""
 
-    takes: Callable[[bytes], bool]
-    max_bytes: int
+    def __init__(self, *, takes: Callable[[bytes], bool], max_bytes: int) -> None:
+        self.takes, self._max_bytes = takes, max_bytes
 
     def protocol(self, connections: Connections, wire: HttpWire) -> Callable[..., asyncio.Protocol]:
         """Returns uvicorn's factory for the connection of one request."""
-        return partial(_Socket, connections, wire, self.max_bytes)
+        return partial(_Socket, connections, wire, self._max_bytes)
 
 
 class _Socket(WebSocketsSansIOProtocol):

@@ -21,11 +21,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from starlette.types import Message, Receive, Send
 
 from germane.service.http.problems import HttpRefused
-from germane.service.proxy.exchanges import CREATE, STEER, Exchange, Exchanges, lane_of, read_event
 from germane.service.proxy.refusals import refusal
 from germane.service.proxy.relay import FAULTS, Relay
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
+from germane.service.proxy.socket_responses import CREATE, STEER, SocketResponse, SocketResponses, lane_of, read_event
 from germane.service.proxy.upstream_socket import Closed, HandshakeRefused, UpstreamSocket
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Touched(Generic[T]):
 
 Touch: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[Touched[T]]]
 """Given the text of a create and its fields, returns what is sent in its place."""
-Answered: TypeAlias = Callable[[Exchange[T]], object]
+Answered: TypeAlias = Callable[[SocketResponse[T]], object]
 """Given each response that has ended. It must return at once."""
 
 
@@ -104,23 +104,23 @@ class ProxySockets:
             with suppress(OSError):
                 await refusal(request.http, refused).send(request.http, denying(send))
             return
-        exchanges = None if touch is None and answered is None else Exchanges[T](self._safely(answered))
-        passing = _Passing(receive, send, upstream, self._bounded(touch), exchanges)
+        responses = None if touch is None and answered is None else SocketResponses[T](self._safely(answered))
+        passing = _Passing(receive, send, upstream, self._bounded(touch), responses)
         try:
             with suppress(OSError):
                 accepted = {"subprotocol": upstream.subprotocol, "headers": upstream.headers}
                 await send({"type": "websocket.accept", **accepted})
                 await passing.run()
         finally:
-            if exchanges is not None:
-                exchanges.end()
+            if responses is not None:
+                responses.end()
             await upstream.aclose()
 
     def _safely(self, answered: Answered[T] | None) -> Answered[T]:
-        def told(exchange: Exchange[T]) -> None:
+        def told(response: SocketResponse[T]) -> None:
             try:
                 if answered is not None:
-                    answered(exchange)
+                    answered(response)
             except Exception as error:
                 self._warn("couldn't take a response of a WebSocket for recording", error)
 
@@ -164,10 +164,10 @@ class _Passing(Generic[T]):
         send: Send,
         upstream: UpstreamSocket,
         touch: Touch[T] | None,
-        exchanges: Exchanges[T] | None,
+        responses: SocketResponses[T] | None,
     ) -> None:
         self._receive, self._send, self._upstream = receive, send, upstream
-        self._touch, self._exchanges = touch, exchanges
+        self._touch, self._responses = touch, responses
         self._last: dict[_Lane, asyncio.Task[None]] = {}
         self._waiting: set[asyncio.Task[None]] = set()
         self._held = 0
@@ -196,8 +196,8 @@ class _Passing(Generic[T]):
                     await self._send({"type": "websocket.send", kind: message})
             except OSError:  # the caller closes: what still comes is read, not sent
                 reached = False
-            if self._exchanges is not None and isinstance(message, str):
-                self._exchanges.told(message)
+            if self._responses is not None and isinstance(message, str):
+                self._responses.told(message)
         return self._upstream.closed or Closed(cut=True)
 
     async def _from_caller(self) -> Closed:
@@ -225,7 +225,7 @@ class _Passing(Generic[T]):
     async def _pass(self, message: str | bytes) -> None:
         """Sends one message, or has it sent in its turn."""
         event: Mapping[str, Any] = {}
-        if self._exchanges is not None and isinstance(message, str):
+        if self._responses is not None and isinstance(message, str):
             event = read_event(message)
         lane, touching = self._lane(event), None
         if self._touch is not None and isinstance(message, str) and event.get("type") == CREATE:
@@ -246,8 +246,8 @@ class _Passing(Generic[T]):
         try:
             if event.get("type") == CREATE:
                 return lane_of(event)
-            if event.get("type") == STEER and self._exchanges is not None:
-                return self._exchanges.lane_of_response(event.get("previous_response_id"))
+            if event.get("type") == STEER and self._responses is not None:
+                return self._responses.lane_of_response(event.get("previous_response_id"))
         except KeyError:
             pass
         return _All
@@ -280,18 +280,18 @@ class _Passing(Generic[T]):
                 touching.cancel()
 
     async def _deliver(self, message: str | bytes, event: Mapping[str, Any], touched: Touched[T] | None) -> None:
-        if self._exchanges is not None:
-            self._follow(self._exchanges, message, event, touched)
+        if self._responses is not None:
+            self._follow(self._responses, message, event, touched)
         with suppress(*FAULTS):  # what the upstream says last tells how it ended
             await self._upstream.send(message if touched is None else touched.text)
 
     def _follow(
-        self, exchanges: Exchanges[T], message: str | bytes, event: Mapping[str, Any], touched: Touched[T] | None
+        self, responses: SocketResponses[T], message: str | bytes, event: Mapping[str, Any], touched: Touched[T] | None
     ) -> None:
         kind = event.get("type")
         if kind == CREATE and isinstance(message, str):
-            exchanges.create(message, event, None if touched is None else touched.call)
+            responses.create(message, event, None if touched is None else touched.call)
         elif kind == STEER and isinstance(message, str):
-            exchanges.steer(message, event)
+            responses.steer(message, event)
         else:
-            exchanges.stray()
+            responses.stray()

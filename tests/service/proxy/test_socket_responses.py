@@ -10,29 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.dialects.replies import read_reply
-from germane.service.proxy.exchanges import Exchange, Exchanges, read_event
+from germane.service.proxy.socket_responses import SocketResponse, SocketResponses, read_event
 from support.examples import examples
 
 pytestmark = pytest.mark.requirement("PROXY-1")
 
 
 class Talk:
-    """One connection: `told` are the exchanges. What is sent and what the provider says is given as fields."""
+    """One connection: `told` are the responses. What is sent and what the provider says is given as fields."""
 
     def __init__(self, max_copy: int = 1 << 20) -> None:
-        self.told: list[Exchange[str]] = []
-        self.exchanges = Exchanges(self.told.append, max_copy=max_copy)
+        self.told: list[SocketResponse[str]] = []
+        self.responses = SocketResponses(self.told.append, max_copy=max_copy)
 
     def create(self, words: str, **fields: Any) -> None:
         event = {"type": "response.create", "model": "gpt-5.4", "input": words, **fields}
-        self.exchanges.create(json.dumps(event), event, f"call for {words}")
+        self.responses.create(json.dumps(event), event, f"call for {words}")
 
     def steer(self, words: str, id: str) -> None:
         event = {"type": "response.steer", "input": words, "previous_response_id": id}
-        self.exchanges.steer(json.dumps(event), event)
+        self.responses.steer(json.dumps(event), event)
 
     def says(self, kind: str, lane: str | None = None, **fields: Any) -> None:
-        self.exchanges.told(json.dumps({"type": kind, **fields} | ({} if lane is None else {"stream_id": lane})))
+        self.responses.told(json.dumps({"type": kind, **fields} | ({} if lane is None else {"stream_id": lane})))
 
     def begins(self, id: str, lane: str | None = None, previous: str | None = None) -> None:
         self.says("response.created", lane, response={"id": id, "previous_response_id": previous, "error": None})
@@ -47,7 +47,7 @@ class Talk:
 
     @property
     def said(self) -> list[tuple[str, list[str], list[str]]]:
-        """The id of each exchange, the words that it answers, and the words of the answer."""
+        """The id of each response, the words that it answers, and the words of the answer."""
         return [(one.id, [item["content"] for item in one.messages], spoken(one)) for one in self.told]
 
 
@@ -55,9 +55,9 @@ def message(words: str) -> dict[str, Any]:
     return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}
 
 
-def spoken(exchange: Exchange[Any]) -> list[str]:
+def spoken(response: SocketResponse[Any]) -> list[str]:
     """The words of the reply, as a recorder reads them."""
-    read = read_reply("openai-responses", exchange.reply.decode(), events=True)
+    read = read_reply("openai-responses", response.reply.decode(), events=True)
     return [item["content"] if isinstance(item["content"], str) else item["content"][0]["text"] for item in read]
 
 
@@ -180,7 +180,7 @@ def test_a_refused_create_is_not_taken_for_the_next_one() -> None:
 def test_an_error_about_something_else_refuses_no_create() -> None:
     talk = Talk()
     talk.create("Taken.")
-    talk.exchanges.stray()
+    talk.responses.stray()
     talk.says("error", error={"code": "invalid_event"}, status=400)
     talk.answers("r1", "Yes.")
     assert talk.said == [("r1", ["Taken."], ["Yes."])]
@@ -201,7 +201,7 @@ def test_of_a_response_that_ends_in_an_error_nothing_is_told() -> None:
     talk.begins("r1")
     talk.says("response.output_text.delta", output_index=0, delta="Hi")
     talk.says("error", error={"code": "server_error"})
-    talk.exchanges.end()
+    talk.responses.end()
     assert talk.told == []
 
 
@@ -214,7 +214,7 @@ def test_what_came_before_the_connection_ended_is_told() -> None:
     talk.says("response.output_item.done", output_index=0, item=message("Hi there."))
     talk.says("response.output_text.delta", output_index=1, delta="How ")
     talk.says("response.output_text.delta", output_index=1, delta="are \ud83d")
-    talk.exchanges.end()
+    talk.responses.end()
     assert talk.said == [("r1", ["Hello."], ["Hi there.", "How are \ud83d"])]
     assert not talk.told[0].whole
 
@@ -279,7 +279,7 @@ def test_the_reply_of_pretty_json_is_read_too() -> None:
     talk.create("Hello.")
     talk.begins("r1")
     ended = {"type": "response.completed", "response": {"id": "r1", "status": "completed", "output": [message("a\u2028b")]}}
-    talk.exchanges.told(json.dumps(ended, indent=2, ensure_ascii=False).replace("\n", "\r\n"))
+    talk.responses.told(json.dumps(ended, indent=2, ensure_ascii=False).replace("\n", "\r\n"))
     assert talk.said == [("r1", ["Hello."], ["a\u2028b"])]
 
 
@@ -324,16 +324,16 @@ def test_no_event_breaks_it_and_its_room_comes_back(steps: list[tuple[str, dict[
     for what, event in steps:
         text = json.dumps(event)
         if what == "told":
-            talk.exchanges.told(text)
+            talk.responses.told(text)
         elif what == "create":
-            talk.exchanges.create(text, event, "call")
+            talk.responses.create(text, event, "call")
         elif what == "steer":
-            talk.exchanges.steer(text, event)
+            talk.responses.steer(text, event)
         else:
-            talk.exchanges.stray()
-        assert 0 <= held(talk) == room - talk.exchanges._room
-        assert talk.exchanges._open == waiting(talk)
-    talk.exchanges.end()
+            talk.responses.stray()
+        assert 0 <= held(talk) == room - talk.responses._room
+        assert talk.responses._open == waiting(talk)
+    talk.responses.end()
     for told in talk.told:
         assert isinstance(told.messages, list)
         spoken(told)
@@ -341,7 +341,7 @@ def test_no_event_breaks_it_and_its_room_comes_back(steps: list[tuple[str, dict[
 
 def held(talk: Talk) -> int:
     """The characters that the connection's responses hold."""
-    of = talk.exchanges
+    of = talk.responses
     return (
         sum(len(one.text or "") for lane in of._asked.values() for one in lane)
         + sum(len(steer.text) for one in of._steered.values() for steer in one.steers)
@@ -351,7 +351,7 @@ def held(talk: Talk) -> int:
 
 
 def waiting(talk: Talk) -> int:
-    of = talk.exchanges
+    of = talk.responses
     return sum(map(len, of._asked.values())) + sum(len(one.steers) for one in of._steered.values())
 
 
@@ -360,4 +360,4 @@ def waiting(talk: Talk) -> int:
 )
 def test_what_is_no_event_is_nothing(text: str) -> None:
     assert read_event(text) == {}
-    Talk().exchanges.told(text)
+    Talk().responses.told(text)

@@ -1,4 +1,4 @@
-"""Exchanges: which messages of a WebSocket's client each response of the Responses API answers.
+"""Socket responses: which messages of a WebSocket's client each response of the Responses API answers.
 
 A `response.create` is answered in its lane (`stream_id`), in the order in which it was sent there. Words that steer a response
 (`response.steer`) belong to the response that follows it: one that the provider begins by itself, or that of the next create.
@@ -33,7 +33,7 @@ _ENDS = ("response.completed", "response.incomplete", "response.cancelled", _FAI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange(Generic[T]):
+class SocketResponse(Generic[T]):
     """One response and what it answers.
 
     `inputs` are the client's messages as it sent them, in order: warm-ups that the response continues, words that steered the
@@ -123,12 +123,12 @@ class _Running(Generic[T]):
     too_long: bool = False
 
 
-class Exchanges(Generic[T]):
+class SocketResponses(Generic[T]):
     """The responses of one connection. `answered` is called when one has ended: at once, in the order of the events, and for
     those that are under way when the connection ends. It isn't called for a create that the provider refused or that got no
     response, nor for a response that failed: the client asks again."""
 
-    def __init__(self, answered: Callable[[Exchange[T]], object], *, max_copy: int = MAX_COPY) -> None:
+    def __init__(self, answered: Callable[[SocketResponse[T]], object], *, max_copy: int = MAX_COPY) -> None:
         self._answered, self._room = answered, max_copy
         self._off = False
         self._open = self._strays = 0
@@ -314,7 +314,7 @@ class Exchanges(Generic[T]):
         if (whole and generates) or len(self._warm) > _MAX_WARM:
             self._forget_warm(continued if continued in self._warm else next(iter(self._warm), ""))
         self._answered(
-            Exchange(
+            SocketResponse(
                 id=running.id,
                 call=running.asked.call,
                 inputs=running.inputs,
