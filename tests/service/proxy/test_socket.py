@@ -314,20 +314,19 @@ async def test_the_upstreams_close_reaches_the_caller() -> None:
 
 async def test_the_callers_close_reaches_the_upstream() -> None:
     """Behind all that the caller sent."""
-    seen: list[object] = []
+    seen = asyncio.Queue[object]()
 
     async def serving(connection: ServerConnection) -> None:
-        seen.append(await connection.recv())
+        seen.put_nowait(await connection.recv())
         await connection.wait_closed()
-        seen.append((connection.close_code, connection.close_reason))
+        seen.put_nowait((connection.close_code, connection.close_reason))
 
     async with upstream_of(serving) as url, socket_proxying(mine=url, given={"touch": unchanged}) as proxy:
         for code, reason in CLOSES:
             async with opened(proxy.url()) as connection:
                 await connection.send(create())
                 await close(connection, code, reason)
-            await proxy.ended.acquire()
-            assert seen[-2:] == [create(), (1005 if code is None else code, reason)]
+            assert [await seen.get(), await seen.get()] == [create(), (1005 if code is None else code, reason)]
 
 
 async def close(connection: ClientConnection | ServerConnection, code: int | None, reason: str) -> None:
