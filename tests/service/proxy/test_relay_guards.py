@@ -55,8 +55,12 @@ async def test_certificates_are_checked_against_the_upstreams_own_authority(cert
 SECRETS = (b"sk-callers-own", b"operators-key", b"germane-key", b"cookie-of-answer", b"said-in-private")
 
 
+GIVEN = [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"]
+GIVEN.append(b"X-Goog-Api-Key: sk-callers-own\r\n" + GIVEN[1] + b"\r\n" + GIVEN[0])
+
+
 @pytest.mark.parametrize(("header", "sent"), [("authorization", b"Bearer operators-key"), ("x-api-key", b"operators-key")])
-@pytest.mark.parametrize("given", [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"])
+@pytest.mark.parametrize("given", GIVEN)
 async def test_the_operators_key_stands_in_the_place_of_the_callers(header: str, sent: bytes, given: bytes) -> None:
     """Whatever header the caller used. The caller's own key goes nowhere."""
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -162,6 +166,23 @@ async def test_an_answer_with_chunks_and_a_length_is_framed_by_its_chunks() -> N
     async with between(answer) as (_, proxy):
         told = await exchanged(proxy.port, GET)
         assert (told.body, told.header(b"content-length")) == (b"abcHTTP/1.1 200 OK", [])
+
+
+@pytest.mark.parametrize(
+    ("method", "first"), [(b"HEAD", b"200 OK"), (b"GET", b"204 No Content"), (b"GET", b"304 Not Modified")]
+)
+async def test_a_body_that_an_upstream_must_not_send_is_nobodys_answer(method: bytes, first: bytes) -> None:
+    """It looks like an answer, and would be taken for the next one on the same connection."""
+    other = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother"
+    turn = iter([b"HTTP/1.1 " + first + b"\r\n\r\n" + other, SHORT])
+
+    async def answer(message: Message, reader: Reader, writer: Writer) -> bool:
+        writer.write(next(turn))
+        return True
+
+    async with between(answer) as (_, proxy):
+        assert (await exchanged(proxy.port, method + GET[3:], bodiless=True)).first[9:12] == first[:3]
+        assert (await exchanged(proxy.port, GET)).body == b"ok"
 
 
 @pytest.mark.parametrize("method", [b"CONNECT", b"TRACE", b"trace"])
