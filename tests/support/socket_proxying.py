@@ -94,6 +94,7 @@ async def socket_proxying(
     *,
     max_bytes: int = 1 << 20,
     touch_seconds: float = 30.0,
+    beat_seconds: float = 30.0,
     limits: ConnectionLimits | None = None,
     upstreams: dict[str, Upstream] | None = None,
     given: dict[str, Any] | None = None,
@@ -101,7 +102,7 @@ async def socket_proxying(
 ) -> AsyncIterator[SocketProxying]:
     """Serves until the block ends. `addresses` are upstreams by name, `given` fields of `SocketProxying`."""
     relay = Relay(upstreams or upstreams_of(**addresses), connect_seconds=30.0)
-    app = SocketProxying(ProxySockets(relay, touch_seconds=touch_seconds), relay, **(given or {}))
+    app = SocketProxying(ProxySockets(relay, touch_seconds=touch_seconds, beat_seconds=beat_seconds), relay, **(given or {}))
     app.server = HttpServer(
         app, LOOPBACK, takes_body=is_proxied, sockets=Sockets(takes=is_proxied, max_bytes=max_bytes), limits=limits
     )

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import ssl
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request, Response
+from websockets.utils import accept_key
 
 from germane.service.proxy.socket import Touched
+from germane.settings.upstreams import Upstream
 from support.loopback import unused_port
-from support.proxying import bare_upstream, exchanged
+from support.proxying import Message, bare_upstream, exchanged
 from support.socket_proxying import create, echo, generated, opened, socket_proxying, until_closed, upstream_of
 
 pytestmark = pytest.mark.requirement("PROXY-3")
@@ -145,6 +149,57 @@ async def test_an_upstream_that_is_no_websocket_is_a_bad_gateway() -> None:
                 await opened(proxy.url())
             assert caught.value.response.status_code == 502
             await upstream.ended.acquire()
+
+
+async def test_an_upstream_over_tls(certificate: Path) -> None:
+    """Its certificate is checked as for other requests; the operator's key stands in the place of the caller's."""
+    trusted = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trusted.load_cert_chain(certificate)
+    keys: list[str] = []
+
+    async def serving(connection: ServerConnection) -> None:
+        assert connection.request is not None
+        keys.append(connection.request.headers["Authorization"])
+        await echo(connection)
+
+    async with upstream_of(serving, ssl=trusted) as url:
+        secure = url.replace("http:", "https:")
+        mine = Upstream(name="mine", url=secure, ca=certificate, key="sk-operator")
+        async with socket_proxying(upstreams={"mine": mine, "other": Upstream(name="other", url=secure)}) as proxy:
+            async with opened(proxy.url(), additional_headers={"Authorization": SECRET}) as connection:
+                for message in generated(9, 50):
+                    await connection.send(message)
+                    assert await connection.recv() == message
+            with pytest.raises(InvalidStatus) as caught:
+                await opened(proxy.url("other"))
+    assert caught.value.response.status_code == 502
+    assert keys == ["Bearer sk-operator"]
+
+
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_silent_upstream_is_pinged_and_cut_where_it_gives_no_sign(alive: bool) -> None:
+    """One that answers may think for as long as it likes."""
+
+    async def serving(message: Message, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        (key,) = message.header(b"sec-websocket-key")
+        accept = accept_key(key.decode()).encode()
+        head = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
+        writer.write(head + accept + b"\r\n\r\n")
+        for _ in range(4):
+            assert (await reader.readexactly(6))[:2] == b"\x89\x80"
+            if alive:
+                writer.write(b"\x8a\x00")
+        writer.write(b"\x81\x04here")
+        return False
+
+    async with (
+        bare_upstream(serving) as upstream,
+        socket_proxying(mine=upstream.url, beat_seconds=0.05) as proxy,
+        opened(proxy.url()) as connection,
+    ):
+        if alive:
+            assert await connection.recv() == "here"
+        assert (await until_closed(connection))[0] == 1006
 
 
 # Compression.

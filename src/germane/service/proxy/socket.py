@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger("germane.proxy")
 _TOUCH_SECONDS = 1.0
+_BEAT_SECONDS = 20.0
 _MAX_WAITING = 64
 """Messages of a caller that may wait for their turn; with more, or with more characters than `_MAX_HELD`, no more are read."""
 _MAX_HELD = 16 * 1024**2
@@ -73,10 +74,11 @@ def denying(send: Send) -> Send:
 
 class ProxySockets:
     """The WebSockets of the proxy, over the connections of `relay`. `touch_seconds` bounds how long a message may be touched;
-    it goes as it came where that takes longer or fails."""
+    it goes as it came where that takes longer or fails. An upstream that is silent for `beat_seconds` is pinged; one that gives
+    no sign in three times as long counts as gone."""
 
-    def __init__(self, relay: Relay, *, touch_seconds: float = _TOUCH_SECONDS) -> None:
-        self._relay, self._touch_seconds = relay, touch_seconds
+    def __init__(self, relay: Relay, *, touch_seconds: float = _TOUCH_SECONDS, beat_seconds: float = _BEAT_SECONDS) -> None:
+        self._relay, self._touch_seconds, self._beat_seconds = relay, touch_seconds, beat_seconds
         self._warned = False
 
     async def serve(
@@ -93,7 +95,7 @@ class ProxySockets:
         admitted by then. Without `touch` and `answered` no message is read. Raises nothing but cancellation."""
         await receive()
         try:
-            upstream = await UpstreamSocket.connect(self._relay, request, route)
+            upstream = await UpstreamSocket.connect(self._relay, request, route, beat_seconds=self._beat_seconds)
         except HandshakeRefused as refused:
             denied = denying(send)
             with suppress(OSError):

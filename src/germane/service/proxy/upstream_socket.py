@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+import anyio
 import httpcore2
 from websockets.client import ClientProtocol
 from websockets.exceptions import InvalidHeaderFormat, InvalidState
@@ -34,12 +35,12 @@ _LOGGER.setLevel(logging.CRITICAL)  # the library writes headers and messages at
 _MAX_MESSAGE = 64 * 1024**2
 """Bytes of one message of an upstream: an event repeats the whole output, images included."""
 _MAX_REFUSAL = 1024**2
-_READ_BYTES = 64 * 1024
+_READ_BYTES = 32 * 1024
 _HANDSHAKE_SECONDS = 30.0
-_BEAT_SECONDS = 20.0
-"""After which a silent upstream is pinged; after twice as long without a sign of life it counts as gone."""
 _HANDSHAKE = (b"connection", b"upgrade")
 _OWN = b"sec-websocket-"
+_LAST_BEAT = 3
+"""Beats without a sign of life after which an upstream counts as gone."""
 _DEFLATE = "permessage-deflate"
 
 
@@ -64,7 +65,7 @@ class UpstreamSocket:
     """An open WebSocket. `headers` are those of the upstream's answer that go back to the caller, `subprotocol` is the one that
     it chose. One task may receive; any number may send."""
 
-    def __init__(self, response: httpcore2.Response, protocol: ClientProtocol, *, beat_seconds: float = _BEAT_SECONDS) -> None:
+    def __init__(self, response: httpcore2.Response, protocol: ClientProtocol, *, beat_seconds: float) -> None:
         self._response, self._protocol, self._beat_seconds = response, protocol, beat_seconds
         self._stream = response.extensions["network_stream"]
         self.headers = [(name, value) for name, value in back(response.headers) if not name.lower().startswith(_OWN)]
@@ -74,13 +75,11 @@ class UpstreamSocket:
         self._messages: deque[str | bytes] = deque()
         self._partial, self._is_text = bytearray(), False
         self._writing = asyncio.Lock()
-        self._reads_since: float | None = None
+        self._reads, self._silent_beats = False, 0
         self._beating = asyncio.create_task(self._beat())
 
     @classmethod
-    async def connect(
-        cls, relay: Relay, request: ProxyRequest, route: ProxyRoute, *, beat_seconds: float = _BEAT_SECONDS
-    ) -> UpstreamSocket:
+    async def connect(cls, relay: Relay, request: ProxyRequest, route: ProxyRoute, *, beat_seconds: float) -> UpstreamSocket:
         """Asks the upstream for a WebSocket as the caller asked for it. Raises `HandshakeRefused`, and `HttpRefused` where the
         upstream can't be reached or doesn't answer as it must."""
         offered = _values(request.headers, b"sec-websocket-protocol")
@@ -136,12 +135,12 @@ class UpstreamSocket:
         await self._response.aclose()
 
     async def _read(self) -> None:
-        self._reads_since = asyncio.get_running_loop().time()
+        self._reads = True
         try:
             data = await self._stream.read(_READ_BYTES)
-        except FAULTS:
+        except (anyio.BusyResourceError, *FAULTS):  # busy: TLS itself had to write while a message was written
             data = b""
-        self._reads_since = None
+        self._reads, self._silent_beats = False, 0
         if not data:
             self.closed = Closed(cut=True)
             return
@@ -183,20 +182,18 @@ class UpstreamSocket:
                 await self._stream.write(data)
 
     async def _beat(self) -> None:
-        """Pings while nothing comes. What isn't read since the caller is slow doesn't count."""
-        loop = asyncio.get_running_loop()
-        while True:
+        """Pings while nothing comes. What isn't read since the caller is slow doesn't count. It counts beats, not time, so that a
+        busy event loop isn't taken for a silent upstream."""
+        while self._silent_beats < _LAST_BEAT:
             await asyncio.sleep(self._beat_seconds)
-            silent = 0.0 if self._reads_since is None else loop.time() - self._reads_since
-            if silent >= 2 * self._beat_seconds:
-                await self._stream.aclose()
-                return
-            if silent >= self._beat_seconds and not self._writing.locked():
+            self._silent_beats += self._reads
+            if self._silent_beats and not self._writing.locked():
                 try:
                     self._protocol.send_ping(b"")
                     await self._flush()
                 except (InvalidState, *FAULTS):
                     return
+        await self._stream.aclose()
 
 
 _NOWHERE = WebSocketURI(False, "upstream", 80, "/", "")  # the relay knows where it is
