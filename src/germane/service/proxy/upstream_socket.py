@@ -182,8 +182,8 @@ class UpstreamSocket:
                 await self._stream.write(data)
 
     async def _beat(self) -> None:
-        """Pings while nothing comes. What isn't read since the caller is slow doesn't count. It counts beats, not time, so that a
-        busy event loop isn't taken for a silent upstream."""
+        """Pings while nothing comes. What isn't read since the caller is slow doesn't count. Beats are counted and not time, so
+        that a busy event loop isn't taken for a silent upstream."""
         while self._silent_beats < _LAST_BEAT:
             await asyncio.sleep(self._beat_seconds)
             self._silent_beats += self._reads
