@@ -50,6 +50,7 @@ KNOWN_BY = {
     "toktok": "models",
     "typer": "cli",
     "uvicorn": "service",
+    "websockets": "service",
     "yaml": "settings",
     "zstandard": "dialects",
 }
@@ -86,6 +87,7 @@ OPTIONAL = {
     "tokenizers",
     "typer",
     "uvicorn",
+    "websockets",
     "yaml",
     "zstandard",
 }

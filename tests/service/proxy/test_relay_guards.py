@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,18 +23,6 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encod
 GET = b"GET /proxy/local/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /proxy/local/v1/x HTTP/1.1\r\nHost: x\r\n"
 SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1, with its key in the same file."""
-    folder = tmp_path_factory.mktemp("certificate")
-    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"]
-    made += ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key", "-out", "certificate"]
-    subprocess.run(made, cwd=folder, check=True, capture_output=True)
-    both = folder / "both.pem"
-    both.write_bytes((folder / "key").read_bytes() + (folder / "certificate").read_bytes())
-    return both
 
 
 async def test_certificates_are_checked_against_the_upstreams_own_authority(certificate: Path) -> None:

@@ -111,6 +111,9 @@ _RESET = struct.pack("ii", 1, 0)
 _LOGGER = logging.getLogger("germane.http")
 _LOGGER.setLevel(logging.ERROR)  # malformed requests are counted; a log line for each would let clients fill the log
 
+_HANDSHAKE = frozenset({b"host", b"connection", b"upgrade", b"content-length", b"transfer-encoding"})
+"""Headers of a handshake that its parser checks, beside those of WebSocket itself."""
+
 _Phase = Literal["head", "work", "answer", "idle"]
 """What the connection waits for: a request's head, the application, the client to read the answer, or the next request."""
 
@@ -158,11 +161,25 @@ class HttpWire:
         self._connection.cut(lossy=self._request.http_version < b"1.1")
 
 
-def protocol_factory(connections: Connections, takes_body: TakesBody) -> Callable[..., asyncio.Protocol]:
-    """Returns uvicorn's factory of protocols; every connection registers itself with `connections`."""
+class TakesSockets(Protocol):
+    """Which requests become WebSockets (`sockets.py`)."""
+
+    def takes(self, target: bytes) -> bool:
+        """Whether a request for this target may."""
+
+    def protocol(self, connections: Connections, wire: HttpWire) -> Callable[..., asyncio.Protocol]:
+        """Returns uvicorn's factory for the connection of one request."""
+
+
+def protocol_factory(
+    connections: Connections, takes_body: TakesBody, sockets: TakesSockets | None = None
+) -> Callable[..., asyncio.Protocol]:
+    """Returns uvicorn's factory of protocols; every connection registers itself with `connections`. Without `sockets` no
+    connection becomes a WebSocket."""
 
     def connect(config: Config, server_state: ServerState, app_state: dict[str, Any], **kwargs: Any) -> asyncio.Protocol:
-        return _Connection(connections, takes_body, config=config, server_state=server_state, app_state=app_state, **kwargs)
+        made = {"config": config, "server_state": server_state, "app_state": app_state, **kwargs}
+        return _Connection(connections, takes_body, sockets, **made)
 
     return connect
 
@@ -207,9 +224,10 @@ class _StrictParser(h11.Connection):
 
 
 class _Connection(H11Protocol):
-    def __init__(self, connections: Connections, takes_body: TakesBody, **kwargs: Any) -> None:
+    def __init__(self, connections: Connections, takes_body: TakesBody, sockets: TakesSockets | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.logger = _LOGGER
+        self._sockets, self._upgraded = sockets, False
         self.conn: _StrictParser = _StrictParser(takes_body, self.config.h11_max_incomplete_event_size or 16 * 1024)
         self.app = self._paced
         self._connections = connections
@@ -244,13 +262,34 @@ class _Connection(H11Protocol):
     def on_response_complete(self) -> None:
         self._relayed = False
         super().on_response_complete()
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._upgraded:
             return
         if self._answering:  # a pipelined request was already there
             self._begin()
         else:
             self._enter("head" if self.conn.trailing_data[0] else "idle")
             self._connections.waiting(self)
+
+    def _should_upgrade_to_ws(self) -> bool:
+        if self._sockets is None or self.scope["method"] != "GET" or self.scope["http_version"] != "1.1":
+            return False
+        return self._sockets.takes(self.scope["raw_path"])
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hands the connection over. The WebSocket's parser reads the handshake alone, of bounded length."""
+        assert self._sockets is not None
+        if self.conn.trailing_data[0]:  # nobody has accepted frames yet
+            self.send_400_response("Invalid HTTP request received.")
+            return
+        self._upgraded = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._connections.closed(self)
+        self.headers = [
+            (name, value) for name, value in self.headers if name in _HANDSHAKE or name.startswith(b"sec-websocket-")
+        ]
+        self.ws_protocol_class = self._sockets.protocol(self._connections, HttpWire(self, event))  # type: ignore[assignment]
+        super().handle_websocket_upgrade(event)
 
     def send_400_response(self, msg: str) -> None:
         self._connections.count_refusal("http_request")

@@ -28,7 +28,7 @@ class HttpRequest:
     """One request; `headers` are the first of each name, in lower case."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
-        self.method: str = scope["method"]
+        self.method: str = scope.get("method", "GET")  # a WebSocket's handshake has none
         self.raw_path: bytes = scope["raw_path"]
         self.query: bytes = scope["query_string"]
         self.peer = "http:{}:{}".format(*(scope["client"] or ("", 0)))

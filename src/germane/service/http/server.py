@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,6 +16,9 @@ from germane.errors import InvalidInput
 from germane.service.http.connections import ConnectionLimits, Connections, TakesBody, protocol_factory
 from germane.settings.values import Address
 from germane.types.traffic import Traffic
+
+if TYPE_CHECKING:
+    from germane.service.http.sockets import Sockets
 
 _LISTEN_BACKLOG = 1024
 """Connections that the system queues until the server accepts them."""
@@ -26,7 +29,8 @@ new ones make it the oldest, which would be dropped."""
 
 class HttpServer:
     """Serves `app` from `start` until `stop`. With `reuse_port` several processes can listen on the same port
-    (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for."""
+    (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for. `sockets` says which
+    requests for a WebSocket reach `app`; by default none does, and each is a request like any other."""
 
     def __init__(
         self,
@@ -36,8 +40,9 @@ class HttpServer:
         reuse_port: bool = False,
         limits: ConnectionLimits | None = None,
         takes_body: TakesBody = lambda target: False,
+        sockets: Sockets | None = None,
     ) -> None:
-        self._takes_body = takes_body
+        self._takes_body, self._sockets = takes_body, sockets
         self._app, self._requested, self._reuse_port = app, address, reuse_port
         self._connections = Connections(limits or ConnectionLimits())
         self._server: _SignalFreeServer | None = None
@@ -51,7 +56,7 @@ class HttpServer:
         config = uvicorn.Config(
             self._app,
             loop="none",
-            http=protocol_factory(self._connections, self._takes_body),  # type: ignore[arg-type]
+            http=protocol_factory(self._connections, self._takes_body, self._sockets),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             log_config=None,

@@ -46,7 +46,7 @@ _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 have it taken for the answer to somebody else's request."""
 _LAST_STATUS = 599
 """The server's library has no answer with a status above."""
-_FAULTS = (
+FAULTS = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
     httpcore2.TimeoutException,
@@ -55,7 +55,7 @@ _FAULTS = (
     anyio.ClosedResourceError,
     OSError,
 )
-"""What an upstream's connection fails with."""
+"""What the connection to an upstream fails with."""
 
 logging.getLogger("httpcore2").setLevel(logging.WARNING)  # at DEBUG it writes the headers of answers
 
@@ -134,22 +134,9 @@ class Relay:
             async with _while_present(request, waits=isinstance(body, bytes)) as present:
                 sent = _pieces(body) if isinstance(body, bytes) else _followed(body, present)
                 upstream = route.upstream
-                response = await self._pools[upstream.name].handle_async_request(
-                    httpcore2.Request(
-                        request.method,
-                        httpcore2.URL(
-                            scheme="https" if upstream.secure else "http",
-                            host=upstream.host,
-                            port=upstream.port,
-                            target=route.target,
-                        ),
-                        headers=onward(
-                            request.headers if headers is None else headers, upstream, body if isinstance(body, bytes) else None
-                        ),
-                        content=sent,
-                        extensions={"timeout": self._timeouts},
-                    )
-                )
+                came = request.headers if headers is None else headers
+                framed = onward(came, upstream, body if isinstance(body, bytes) else None)
+                response = await self._asked(route, request.method, framed, sent)
                 try:
                     return await answer.relay(response, present)
                 finally:
@@ -160,8 +147,26 @@ class Relay:
             return await answer.ended("caller")
         except HttpRefused as refused:  # the rest of the body doesn't come
             return await answer.failed(refused)
-        except _FAULTS as error:
+        except FAULTS as error:
             return await answer.failed(unreachable(route.upstream, error))
+
+    async def upgrade(self, route: ProxyRoute, headers: Headers) -> httpcore2.Response:
+        """Returns the upstream's answer to the handshake of a WebSocket: 101, with the connection in the extension
+        `network_stream`, or what it refuses with. It must be closed. Raises `HttpRefused` where there is no answer."""
+        try:
+            return await self._asked(route, "GET", headers, None)
+        except FAULTS as error:
+            raise unreachable(route.upstream, error) from None
+
+    async def _asked(
+        self, route: ProxyRoute, method: str, headers: Headers, content: AsyncIterable[bytes] | None
+    ) -> httpcore2.Response:
+        """Sends a request. Raises what the upstream's connection fails with."""
+        upstream = route.upstream
+        scheme = "https" if upstream.secure else "http"
+        url = httpcore2.URL(scheme=scheme, host=upstream.host, port=upstream.port, target=route.target)
+        asked = httpcore2.Request(method, url, headers=headers, content=content, extensions={"timeout": self._timeouts})
+        return await self._pools[upstream.name].handle_async_request(asked)
 
 
 class _Answer:
