@@ -18,6 +18,7 @@ from germane.grpc.server.assembly_servicer import Assemblies
 from germane.grpc.server.authorisation import AgentResolver, Keys
 from germane.grpc.server.call import RpcObserver
 from germane.service.http.server import HttpServer
+from germane.service.http.sockets import Sockets
 from germane.service.proxy.proxy import Proxy, proxying
 from germane.service.proxy.routes import is_proxied
 from germane.settings.serving import ServiceSettings
@@ -103,7 +104,8 @@ async def memory_proxy(
         stack.push_async_callback(ports.close)
         proxy = await stack.enter_async_context(proxying(service, germane, ports, assemblies, observer))
         assert proxy is not None
-        server = HttpServer(proxy, LOOPBACK, takes_body=is_proxied)
+        sockets = Sockets(takes=is_proxied, max_bytes=max_bytes)
+        server = HttpServer(proxy, LOOPBACK, takes_body=is_proxied, sockets=sockets)
         await ports.bridge.on_port(server.start)
         stack.push_async_callback(ports.bridge.on_port, server.stop)
         session = await stack.enter_async_context(aiohttp.ClientSession())

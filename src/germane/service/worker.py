@@ -27,8 +27,9 @@ from germane.grpc.server.admission import Ports
 from germane.grpc.server.grpc_server import GrpcServer
 from germane.service.http.api import Api, closed_for, takes_body
 from germane.service.http.connections import ConnectionLimits
-from germane.service.http.health import app
+from germane.service.http.health import app as health_app
 from germane.service.http.server import HttpServer
+from germane.service.http.sockets import Sockets
 from germane.service.monitoring import Monitor, monitoring
 from germane.service.proxy.proxy import Proxy, proxying
 from germane.service.proxy.routes import is_proxied
@@ -153,7 +154,9 @@ async def _listen(
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
         takes = takes_body if doors.proxy is None else lambda target: takes_body(target) or is_proxied(target)
-        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes)
+        sockets = None if doors.proxy is None else Sockets(takes=is_proxied, max_bytes=service.max_message_bytes)
+        app = _app(monitor, doors)
+        http = HttpServer(app, service.http, reuse_port=reuse_port, limits=limits, takes_body=takes, sockets=sockets)
         await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:
@@ -190,7 +193,7 @@ def _connection_limits(files: int) -> ConnectionLimits:
 
 def _app(monitor: Monitor, doors: _Doors) -> ASGIApp:
     """The application of the HTTP port: `/v1`, the proxy, and health beside them."""
-    health = app(
+    health = health_app(
         reasons=lambda: monitor.readiness.reasons,
         alive=lambda: doors.ports.bridge.on_engine(_turn),
         degraded=monitor.degraded,

@@ -199,7 +199,7 @@ async def test_a_key_that_cant_be_verified_now(germane: Germane, tmp_path: Path,
         async def verify(self, token: str, *, patience: float | None = None) -> Any:
             raise StoreUnavailable("canary")
 
-    given = {"key": "sk-operator"} if operators else {}
+    given: dict[str, Any] = {"key": "sk-operator"} if operators else {}
     async with memory_proxy(germane, tmp_path, keys=Unavailable(), **given) as proxy:
         answer = await proxy.chat(user(ASKED), x_germane_key="gk_anything")
         assert answer.status == (503 if operators else 200)

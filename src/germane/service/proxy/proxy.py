@@ -8,11 +8,12 @@ bytes (`memory.py`), and the turn is recorded when it was answered (`recorder.py
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -28,17 +29,19 @@ from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import Disconnected, HttpRequest, RunningRequests
 from germane.service.proxy.callers import Caller, admitted, skipped
 from germane.service.proxy.memory import Prepared, ProxyMemory
-from germane.service.proxy.recorder import Recorder
+from germane.service.proxy.recorder import Recorder, Turn
 from germane.service.proxy.refusals import refusal
 from germane.service.proxy.relay import Relay, Relayed
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute, proxy_route
 from germane.service.proxy.sessions import Sessions
+from germane.service.proxy.socket import ProxySockets, Touched, denying
+from germane.service.proxy.socket_responses import SocketResponse
 from germane.settings.serving import ServiceSettings
 
 _PART_SECONDS = 60.0
 """Within which some part of a request's body must come."""
-_JSON = "application/json"
+_JSON, _EVENTS = "application/json", {"content-type": "text/event-stream"}
 _RECORDING_SHARE = 0.5
 """The share of the grace period at the end that recordings get."""
 
@@ -51,10 +54,11 @@ class Proxy:
         self, ports: Ports, relay: Relay, memory: ProxyMemory, recorder: Recorder, *, max_bytes: int, closed: str = ""
     ) -> None:
         self._ports, self._relay, self._memory, self.recorder = ports, relay, memory, recorder
-        self._max_bytes, self._closed = max_bytes, closed
+        self._max_bytes, self._closed, self._sockets = max_bytes, closed, ProxySockets(relay)
         self.running = RunningRequests()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_socket = scope["type"] == "websocket"
         with self.running.one():
             try:
                 request = ProxyRequest(scope, receive)
@@ -62,10 +66,13 @@ class Proxy:
                     raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
                 route = proxy_route(request.target, self._relay.upstreams)
                 caller = await admitted(request, route.upstream, self._ports)
-                await self._relayed(request, route, caller, send)
+                if is_socket:
+                    await self._connected(request, route, caller, receive, send)
+                else:
+                    await self._relayed(request, route, caller, send)
             except HttpRefused as refused:
                 http = HttpRequest(scope, receive)
-                await refusal(http, refused).send(http, send)
+                await refusal(http, refused).send(http, denying(send) if is_socket else send)
             except Disconnected:
                 return
 
@@ -94,9 +101,30 @@ class Proxy:
         """Has the turn recorded that was answered, also where the caller went away in the middle."""
         if prepared.turn is not None and HTTPStatus.OK <= relayed.status < HTTPStatus.MULTIPLE_CHOICES:
             copy.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in relayed.headers}
-            answered_at = self._ports.clock.now()
-            size = prepared.turn.size + copy.size
-            self.recorder.offer(replace(prepared.turn, answer=copy, answered_at=answered_at, size=size))
+            self._offer(prepared.turn, copy)
+
+    def _offer(self, turn: Turn, copy: AnswerCopy) -> None:
+        size = turn.size + copy.size
+        self.recorder.offer(replace(turn, answer=copy, answered_at=self._ports.clock.now(), size=size))
+
+    async def _connected(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, receive: Receive, send: Send) -> None:
+        """Passes the messages of a WebSocket. A create is a call of the Responses API."""
+
+        async def touch(text: str, event: Mapping[str, Any]) -> Touched[Turn]:
+            prepared = await self._memory.prepare(request, route, caller, text.encode())
+            return Touched(prepared.body.decode(), prepared.turn)
+
+        def answered(response: SocketResponse[Turn]) -> None:
+            if response.call is None or not response.generates:
+                return
+            copy = AnswerCopy(_EVENTS)
+            copy.keep(response.reply)
+            self._offer(replace(response.call, messages=response.messages), copy)
+
+        if is_model_call(route.target.decode("latin-1")) and not skipped(request, route.upstream):
+            await self._sockets.serve(request, route, receive, send, touch=touch, answered=answered)
+        else:
+            await self._sockets.serve(request, route, receive, send)
 
     async def _as_it_comes(
         self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]
