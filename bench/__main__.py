@@ -8,6 +8,7 @@ load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
 doors          one assembly in the library, over gRPC, over HTTP
+proxy          what the way through the proxy costs, what is late when germane fails, how much of a prefix stays
 service        over gRPC: normal work, overload, and a failing store
 port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
@@ -119,6 +120,7 @@ from bench import (
     pasted,
     port,
     proven,
+    proxy,
     refused,
     remembering,
     roundtrip,
@@ -152,6 +154,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "summaries": lambda: summaries.main([]),
     "giant": lambda: giant.main([]),
     "port": lambda: port.main([]),
+    "proxy": lambda: proxy.main(["--only", "faults"]),
     "neighbour": lambda: neighbour.main([]),
     "memory_tool": lambda: memory_tool.main([]),
     "pasted": lambda: pasted.main(["--count", "3000"]),
@@ -247,6 +250,8 @@ def main() -> int:
             client.main(rest)
         case "doors":
             doors.main(rest)
+        case "proxy":
+            return proxy.main(rest)
         case "proven":
             return proven.main(rest)
         case "port":
