@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from germane.service.http.connections import ConnectionLimits
@@ -43,6 +45,7 @@ class Proxying:
     url: str = ""
     port: int = 0
     limit: int = 1 << 20
+    body_seconds: float = 60.0
     added: Headers = field(default_factory=list)
     relayed: list[Relayed] = field(default_factory=list)
     parts: list[bytes] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Proxying:
         try:
             request = ProxyRequest(scope, receive)
             route = proxy_route(request.target, self.relay.upstreams)
-            body = await request.body(self.limit, 30)
+            body = await request.body(self.limit, self.body_seconds)
         except HttpRefused as refused:
             http = HttpRequest(scope, receive)
             await refusal(http, refused).send(http, send)
@@ -155,20 +158,20 @@ Answers = Callable[[Message, asyncio.StreamReader, asyncio.StreamWriter], Awaita
 class BareUpstream:
     """What was received, message by message; `ended` counts the connections that have ended."""
 
+    url: str
     port: int
     received: list[Message] = field(default_factory=list)
     opened: int = 0
     ended: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
 
 @asynccontextmanager
-async def bare_upstream(answers: Answers | bytes) -> AsyncIterator[BareUpstream]:
+async def bare_upstream(answers: Answers | bytes, *, certificate: Path | None = None) -> AsyncIterator[BareUpstream]:
     """Listens on a free port, reads requests, and answers each with these bytes, or by a function; a function that returns
-    false ends the connection."""
+    false ends the connection. With a `certificate` it speaks TLS."""
+    tls = None if certificate is None else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    if tls is not None and certificate is not None:
+        tls.load_cert_chain(certificate)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         found.opened += 1
@@ -186,8 +189,9 @@ async def bare_upstream(answers: Answers | bytes) -> AsyncIterator[BareUpstream]
             writer.close()
             found.ended.release()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20)
-    found = BareUpstream(server.sockets[0].getsockname()[1])
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    found = BareUpstream(f"{'http' if tls is None else 'https'}://127.0.0.1:{port}", port)
     try:
         yield found
     finally:
