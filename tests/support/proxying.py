@@ -130,7 +130,10 @@ async def read_message(reader: asyncio.StreamReader, *, bodiless: bool = False, 
             body += await reader.readexactly(int(length[0]))
         elif until_end:
             body += await reader.read()
-    except (EOFError, ConnectionError):
+    except asyncio.IncompleteReadError as error:
+        body += error.partial
+        found.whole = False
+    except (ConnectionError, ValueError):
         found.whole = False
     found.body = bytes(body)
     return found
@@ -169,30 +172,56 @@ class BareUpstream:
 async def bare_upstream(answers: Answers | bytes, *, certificate: Path | None = None) -> AsyncIterator[BareUpstream]:
     """Listens on a free port, reads requests, and answers each with these bytes, or by a function; a function that returns
     false ends the connection. With a `certificate` it speaks TLS."""
-    tls = None if certificate is None else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    if tls is not None and certificate is not None:
-        tls.load_cert_chain(certificate)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         found.opened += 1
         try:
-            with suppress(EOFError, ConnectionError):
-                while True:
-                    message = await read_message(reader)
-                    found.received.append(message)
-                    if isinstance(answers, bytes):
-                        writer.write(answers)
-                        await writer.drain()
-                    elif not await answers(message, reader, writer):
-                        break
+            while True:
+                message = await read_message(reader)
+                found.received.append(message)
+                if isinstance(answers, bytes):
+                    writer.write(answers)
+                    await writer.drain()
+                elif not await answers(message, reader, writer):
+                    break
         finally:
-            writer.close()
             found.ended.release()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=1 << 20, ssl=tls)
-    port = server.sockets[0].getsockname()[1]
-    found = BareUpstream(f"{'http' if tls is None else 'https'}://127.0.0.1:{port}", port)
-    try:
+    async with upstream_of(serve, certificate=certificate) as url:
+        found = BareUpstream(url, int(url.rpartition(":")[2]))
         yield found
+
+
+@asynccontextmanager
+async def upstream_of(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[object]], *, certificate: Path | None = None
+) -> AsyncIterator[str]:
+    """Listens on a free port with a function for each connection, which is closed when the function returns; yields the
+    address."""
+    tls = None if certificate is None else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    if tls is not None and certificate is not None:
+        tls.load_cert_chain(certificate)
+    running = set[asyncio.Task[None]]()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(EOFError, ConnectionError, asyncio.CancelledError):
+                await serve(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(run(reader, writer))
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 20, ssl=tls)
+    try:
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        for task in list(running):
+            task.cancel()
+        await asyncio.gather(*running)

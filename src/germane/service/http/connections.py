@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,6 +106,8 @@ class Connections:
 
 _MAX_BODY_BYTES = 4096
 """Largest request body that is accepted where none is expected; it isn't read."""
+_RESET = struct.pack("ii", 1, 0)
+"""The option of a socket by which closing it resets the connection."""
 _LOGGER = logging.getLogger("germane.http")
 _LOGGER.setLevel(logging.ERROR)  # malformed requests are counted; a log line for each would let clients fill the log
 
@@ -265,6 +269,8 @@ class _Connection(H11Protocol):
     def cut(self, *, lossy: bool) -> None:
         """Called by `Wire.cut`."""
         if lossy:
+            connected = self.transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)  # else the system says that the answer is over
             self.transport.abort()
         else:
             self._enter("answer")

@@ -306,7 +306,7 @@ def _unreachable(upstream: Upstream, error: BaseException) -> HttpRefused:
             status, why = HTTPStatus.GATEWAY_TIMEOUT, "it accepted no connection in time: try again, or check its url"
         case httpcore2.ProxyError():
             why = "the HTTP proxy on the way to it refused: check https_proxy of the service's environment"
-        case httpcore2.ConnectError() if isinstance(error.__cause__, ssl.SSLError):
+        case httpcore2.ConnectError(args=[ssl.SSLError()]):
             why = "its certificate can't be verified: check its url, or give its ca"
         case httpcore2.ConnectError():
             why = "no connection could be made: check its url, and that it runs"
