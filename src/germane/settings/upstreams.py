@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
@@ -32,6 +33,7 @@ KeyHeader: TypeAlias = Literal["authorization", "x-api-key", "api-key"]
 _KEY_HEADERS: tuple[KeyHeader, ...] = get_args(KeyHeader)
 _FIELDS = frozenset({"url", "key_env", "key_header", "inject", "ca", "plaintext"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*/?")
 _PORTS = {"http": 80, "https": 443}
 _MAX_URL = 2048
@@ -193,7 +195,7 @@ def _checked_url(url: str) -> Any:
         parts, port = None, 1
     if parts is not None and "@" in parts.netloc:
         raise InvalidInput("must not hold a name or password", path="url", advice="name the key's variable in key_env")
-    if parts is None or parts.scheme not in _PORTS or not parts.hostname or not port or " " in url or "\\" in url:
+    if parts is None or parts.scheme not in _PORTS or not port or not _is_host(parts.hostname or ""):
         raise InvalidInput(f"must be an address such as {_EXAMPLE}", path="url")
     if "?" in url or "#" in url:
         raise InvalidInput("must end with its path, without ? and #", path="url")
@@ -201,3 +203,12 @@ def _checked_url(url: str) -> Any:
     if not _PATH.fullmatch(parts.path) or "." in segments or ".." in segments:
         raise InvalidInput("has a path that can't stand in front of others: letters, digits, - and _ in it", path="url")
     return parts
+
+
+def _is_host(name: str) -> bool:
+    if ":" not in name:
+        return _HOST.fullmatch(name) is not None
+    try:
+        return not ip_address(name).is_unspecified and "%" not in name
+    except ValueError:
+        return False

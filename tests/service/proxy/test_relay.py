@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -34,7 +34,8 @@ from support.proxying import (
 
 pytestmark = pytest.mark.requirement("PROXY-1", "PROXY-3")
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader: TypeAlias = asyncio.StreamReader
+Writer: TypeAlias = asyncio.StreamWriter
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 GET = b"GET /proxy/local/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
 SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
