@@ -225,3 +225,26 @@ async def upstream_of(
         for task in list(running):
             task.cancel()
         await asyncio.gather(*running)
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a port of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+    try:
+        async with asyncio.timeout(60):
+            yield reader, writer
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def between(answers: Answers | bytes, **given: Any) -> AsyncIterator[tuple[BareUpstream, Proxying]]:
+    """A proxy in front of one upstream, `local`."""
+    async with bare_upstream(answers) as upstream, proxying(upstreams_of(local=upstream.url), **given) as proxy:
+        yield upstream, proxy
+
+
+def chunk(data: bytes) -> bytes:
+    """The data as one chunk of HTTP."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

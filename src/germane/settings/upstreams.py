@@ -33,8 +33,8 @@ KeyHeader: TypeAlias = Literal["authorization", "x-api-key", "api-key"]
 _KEY_HEADERS: tuple[KeyHeader, ...] = get_args(KeyHeader)
 _FIELDS = frozenset({"url", "key_env", "key_header", "inject", "ca", "plaintext"})
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?")
-_PATH = re.compile(r"(?:/[A-Za-z0-9._~!$&'()*+,;=:@-]+)*/?")
+_HOST = re.compile(r"[a-z0-9_][a-z0-9._-]*")
+_PATH = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@/-]*")
 _PORTS = {"http": 80, "https": 443}
 _MAX_URL = 2048
 _MAX_UPSTREAMS = 64
@@ -200,7 +200,7 @@ def _checked_url(url: str) -> Any:
     if "?" in url or "#" in url:
         raise InvalidInput("must end with its path, without ? and #", path="url")
     segments = parts.path.split("/")
-    if not _PATH.fullmatch(parts.path) or "." in segments or ".." in segments:
+    if not _PATH.fullmatch(parts.path) or "//" in parts.path or "." in segments or ".." in segments:
         raise InvalidInput("has a path that can't stand in front of others: letters, digits, - and _ in it", path="url")
     return parts
 

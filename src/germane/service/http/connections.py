@@ -118,19 +118,19 @@ TakesBody = Callable[[bytes], bool]
 """Whether the application reads the bodies of requests for a target (`/v1/…?…`) itself, and bounds their size and its time."""
 
 WIRE = "germane.wire"
-"""The key of a request's `Wire` in the extensions of ASGI's scope."""
+"""The key of a request's `HttpWire` in the extensions of ASGI's scope."""
 
 
-class Wire:
+class HttpWire:
     """What the connection knows of a request beyond ASGI's scope, and does for an answer that is another server's."""
 
     def __init__(self, connection: _Connection, request: h11.Request) -> None:
         self._connection, self._request = connection, request
 
     @classmethod
-    def of(cls, scope: Mapping[str, Any]) -> Wire:
+    def of(cls, scope: Mapping[str, Any]) -> HttpWire:
         """Returns the wire of a request that this server received."""
-        return cast("Wire", scope["extensions"][WIRE])
+        return cast("HttpWire", scope["extensions"][WIRE])
 
     @property
     def method(self) -> bytes:
@@ -261,13 +261,13 @@ class _Connection(H11Protocol):
         self.transport.abort()
 
     def relay(self, reason: bytes) -> None:
-        """Called by `Wire.relaying`."""
+        """Called by `HttpWire.relaying`."""
         self._relayed = True
         self.cycle.default_headers = []
         self.conn.reason = reason
 
     def cut(self, *, lossy: bool) -> None:
-        """Called by `Wire.cut`."""
+        """Called by `HttpWire.cut`."""
         if lossy:
             connected = self.transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)  # else the system says that the answer is over
@@ -289,7 +289,7 @@ class _Connection(H11Protocol):
         """Runs the application, and gives the client `answer_seconds` to take each part of the answer."""
 
         assert self.conn.request is not None
-        scope["extensions"] = {WIRE: Wire(self, self.conn.request)}
+        scope["extensions"] = {WIRE: HttpWire(self, self.conn.request)}
 
         async def paced_send(message: Any) -> None:
             self._enter("answer")

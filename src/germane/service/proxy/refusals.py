@@ -7,12 +7,16 @@ hold nothing that a caller sent, and no address or key.
 from __future__ import annotations
 
 import json
+import ssl
 from http import HTTPStatus
 from typing import Any
+
+import httpcore2
 
 from germane.service.http.answers import HttpAnswer
 from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import HttpRequest
+from germane.settings.upstreams import Upstream
 
 _ANTHROPIC: dict[int, str] = {
     400: "invalid_request_error",
@@ -53,3 +57,21 @@ def _anthropic(status: HTTPStatus, message: str) -> dict[str, Any]:
 def _openai(status: HTTPStatus, message: str) -> dict[str, Any]:
     kind, code = _OPENAI.get(status, ("invalid_request_error" if status < 500 else "server_error", None))
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def unreachable(upstream: Upstream, error: BaseException) -> HttpRefused:
+    """Returns what the caller is told where the connection to the upstream fails with this error. The text holds no address:
+    where the operator's upstreams are is nothing that callers need."""
+    status = HTTPStatus.BAD_GATEWAY
+    match error:
+        case httpcore2.TimeoutException():
+            status, why = HTTPStatus.GATEWAY_TIMEOUT, "it accepted no connection in time: try again, or check its url"
+        case httpcore2.ProxyError():
+            why = "the HTTP proxy on the way to it refused: check https_proxy of the service's environment"
+        case httpcore2.ConnectError(args=[ssl.SSLError()]):
+            why = "its certificate can't be verified: check its url, or give its ca"
+        case httpcore2.ConnectError():
+            why = "no connection could be made: check its url, and that it runs"
+        case _:
+            why = "it closed the connection without an answer that can be read: try again"
+    return HttpRefused(status, f"the service can't reach its upstream {upstream.name}: {why}")

@@ -14,7 +14,6 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
@@ -27,7 +26,7 @@ from germane.errors import InvalidInput
 from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import Disconnected
 from germane.service.proxy.headers import Headers, back, onward
-from germane.service.proxy.refusals import refusal
+from germane.service.proxy.refusals import refusal, unreachable
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
 from germane.settings.upstreams import Upstream
@@ -151,7 +150,7 @@ class Relay:
         except HttpRefused as refused:  # the rest of the body doesn't come
             return await answer.failed(refused)
         except _FAULTS as error:
-            return await answer.failed(_unreachable(route.upstream, error))
+            return await answer.failed(unreachable(route.upstream, error))
 
 
 class _Answer:
@@ -267,7 +266,7 @@ async def _followed(body: AsyncIterable[bytes], present: _Presence) -> AsyncGene
         present.watch()
 
 
-# How an upstream is connected to, and what is said where it can't be.
+# How an upstream is connected to.
 
 
 def _trusting(upstream: Upstream) -> ssl.SSLContext:
@@ -296,20 +295,3 @@ def _proxy(upstream: Upstream, environ: Mapping[str, str]) -> httpcore2.Proxy | 
         raise InvalidInput("must be an address such as http://proxy.example.com:3128", path="https_proxy") from None
     auth = (unquote(parts.username).encode(), unquote(parts.password or "").encode()) if parts.username else None
     return httpcore2.Proxy(f"{parts.scheme}://{host}:{port}", auth=auth)
-
-
-def _unreachable(upstream: Upstream, error: BaseException) -> HttpRefused:
-    """What the caller is told. The text holds no address: who calls needn't know where the operator's upstreams are."""
-    status = HTTPStatus.BAD_GATEWAY
-    match error:
-        case httpcore2.TimeoutException():
-            status, why = HTTPStatus.GATEWAY_TIMEOUT, "it accepted no connection in time: try again, or check its url"
-        case httpcore2.ProxyError():
-            why = "the HTTP proxy on the way to it refused: check https_proxy of the service's environment"
-        case httpcore2.ConnectError(args=[ssl.SSLError()]):
-            why = "its certificate can't be verified: check its url, or give its ca"
-        case httpcore2.ConnectError():
-            why = "no connection could be made: check its url, and that it runs"
-        case _:
-            why = "it closed the connection without an answer that can be read: try again"
-    return HttpRefused(status, f"the service can't reach its upstream {upstream.name}: {why}")

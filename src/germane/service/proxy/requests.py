@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope
 
-from germane.service.http.connections import Wire
+from germane.service.http.connections import HttpWire
 from germane.service.http.problems import HttpRefused
 from germane.service.http.requests import Disconnected, HttpRequest
 from germane.service.proxy.headers import OWN
@@ -23,7 +23,7 @@ class ProxyRequest:
     other routes read it. Raises `HttpRefused` for a method that isn't relayed."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
-        self.wire = Wire.of(scope)
+        self.wire = HttpWire.of(scope)
         self.http = HttpRequest(scope, receive)
         self.target, self.headers = self.wire.target, self.wire.headers
         self.method = self.http.method
