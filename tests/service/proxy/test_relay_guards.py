@@ -164,6 +164,23 @@ async def test_an_answer_with_chunks_and_a_length_is_framed_by_its_chunks() -> N
         assert (told.body, told.header(b"content-length")) == (b"abcHTTP/1.1 200 OK", [])
 
 
+@pytest.mark.parametrize(
+    ("method", "first"), [(b"HEAD", b"200 OK"), (b"GET", b"204 No Content"), (b"GET", b"304 Not Modified")]
+)
+async def test_a_body_that_an_upstream_must_not_send_is_nobodys_answer(method: bytes, first: bytes) -> None:
+    """It looks like an answer, and would be taken for the next one on the same connection."""
+    other = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother"
+    turn = iter([b"HTTP/1.1 " + first + b"\r\n\r\n" + other, SHORT])
+
+    async def answer(message: Message, reader: Reader, writer: Writer) -> bool:
+        writer.write(next(turn))
+        return True
+
+    async with between(answer) as (_, proxy):
+        assert (await exchanged(proxy.port, method + GET[3:], bodiless=True)).first[9:12] == first[:3]
+        assert (await exchanged(proxy.port, GET)).body == b"ok"
+
+
 @pytest.mark.parametrize("method", [b"CONNECT", b"TRACE", b"trace"])
 async def test_no_tunnel_is_made_and_nothing_sent_is_shown(method: bytes) -> None:
     """An answer to TRACE would hold the operator's key."""

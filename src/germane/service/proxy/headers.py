@@ -38,10 +38,8 @@ _KEYS = frozenset({b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key"
 def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tuple[bytes, bytes]]:
     """Returns the headers for the upstream. `body` is the whole body that goes on, whose length they say; None for a body that
     is passed as it comes. A body that came in chunks goes on in chunks."""
-    left_out = (
-        _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (_KEYS if upstream.key is not None else frozenset())
-    )
     key = _key(upstream)
+    left_out = _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (_KEYS if key else frozenset())
     host, framed, found = False, False, list[tuple[bytes, bytes]]()
     for name, value in headers:
         match lower := name.lower():

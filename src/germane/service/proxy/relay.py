@@ -14,6 +14,7 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
@@ -38,6 +39,9 @@ _KEPT = 100
 """Unused connections to one upstream that are kept."""
 _PIECE = 256 * 1024
 """Bytes of a body that are written at once, so that the event loop goes on."""
+_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""Answers without a body, as those to HEAD are. Their connection isn't used again: a server that sends one all the same would
+have it taken for the answer to somebody else's request."""
 _LAST_STATUS = 599
 """The server's library has no answer with a status above."""
 _FAULTS = (
@@ -144,6 +148,8 @@ class Relay:
                 try:
                     return await answer.relay(response, present)
                 finally:
+                    if request.method.upper() == "HEAD" or response.status in _BODILESS:
+                        await response.extensions["network_stream"].aclose()
                     await response.aclose()
         except (Disconnected, _Gone):
             return await answer.ended("caller")
