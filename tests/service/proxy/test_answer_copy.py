@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -66,7 +67,11 @@ def test_a_small_answer_that_becomes_a_large_one_is_none(encoding: bytes) -> Non
     body = zlib.compress(bytes(20_000_000)) if encoding == b"deflate" else gzip.compress(bytes(20_000_000))
     if encoding == b"gzip, gzip":
         body = gzip.compress(body)
+    tracemalloc.start()
     assert copied(body, encoding, limit=200_000, size=1 << 20) is None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000
 
 
 def test_many_members_are_read_in_one_pass() -> None:

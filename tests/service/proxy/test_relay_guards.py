@@ -55,8 +55,12 @@ async def test_certificates_are_checked_against_the_upstreams_own_authority(cert
 SECRETS = (b"sk-callers-own", b"operators-key", b"germane-key", b"cookie-of-answer", b"said-in-private")
 
 
+GIVEN = [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"]
+GIVEN.append(b"X-Goog-Api-Key: sk-callers-own\r\n" + GIVEN[1] + b"\r\n" + GIVEN[0])
+
+
 @pytest.mark.parametrize(("header", "sent"), [("authorization", b"Bearer operators-key"), ("x-api-key", b"operators-key")])
-@pytest.mark.parametrize("given", [b"Authorization: Bearer sk-callers-own", b"x-api-key: sk-callers-own", b"X-Other: 1"])
+@pytest.mark.parametrize("given", GIVEN)
 async def test_the_operators_key_stands_in_the_place_of_the_callers(header: str, sent: bytes, given: bytes) -> None:
     """Whatever header the caller used. The caller's own key goes nowhere."""
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
