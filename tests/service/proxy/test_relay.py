@@ -98,6 +98,38 @@ async def test_a_slow_caller_slows_the_upstream_and_little_is_held() -> None:
         assert all([await reader.readexactly(size) == bytes([number]) * size for number in range(64)])
 
 
+async def test_a_slow_upstream_slows_the_caller_and_little_is_held() -> None:
+    """Of a body of 64 MiB, what the system's own buffers take; later the upstream gets all of it."""
+    size, sent, read = 1 << 20, 0, asyncio.Event()
+
+    async def serve(reader: Reader, writer: Writer) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await read.wait()
+        for number in range(64):
+            assert await reader.readexactly(size) == bytes([number]) * size
+        writer.write(SHORT)
+        await reader.read()
+
+    async def upload(writer: Writer) -> None:
+        nonlocal sent
+        for number in range(64):
+            writer.write(bytes([number]) * size)
+            await writer.drain()
+            sent += 1
+
+    async with upstream_of(serve) as url, proxying(upstreams_of(local=url)) as proxy, connected(proxy.port) as (reader, writer):
+        writer.write(POST + b"Content-Length: %d\r\n\r\n" % (64 * size))
+        uploading, before = asyncio.ensure_future(upload(writer)), -1
+        while sent != before:
+            before = sent
+            for _ in range(2000):
+                await asyncio.sleep(0)
+        assert sent < 40
+        read.set()
+        await uploading
+        assert (await read_message(reader)).body == b"ok"
+
+
 @pytest.mark.parametrize("begun", [False, True])
 async def test_when_the_caller_goes_away_the_upstream_request_ends(begun: bool) -> None:
     """Before the answer, and in the middle of it."""

@@ -216,3 +216,12 @@ def test_an_environment_whose_proxy_cannot_be_used_is_refused_at_the_start(addre
     """Before the first request."""
     with pytest.raises(InvalidInput, match="https_proxy must be"):
         Relay(upstreams_of(far="https://far.invalid"), environ={"https_proxy": address}).open()
+
+
+def test_an_authority_that_holds_no_certificate_is_refused_at_the_start(tmp_path: Path) -> None:
+    """The error names the upstream, and shows nothing of the file."""
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\nsecret\n-----END CERTIFICATE-----\n", "utf-8")
+    mine = Upstream(name="mine", url="https://127.0.0.1:1", ca=tmp_path / "ca.pem")
+    with pytest.raises(InvalidInput) as refused:
+        Relay({"mine": mine}).open()
+    assert str(refused.value) == "proxy.upstreams.mine.ca holds no certificates that can be read"

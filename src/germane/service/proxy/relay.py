@@ -33,6 +33,8 @@ from germane.service.proxy.routes import ProxyRoute
 from germane.settings.upstreams import Upstream
 
 _CONNECT_SECONDS = 10.0
+_WRITE_SECONDS = 600.0
+"""For the upstream to take a piece of a body. Meanwhile nothing else tells whether the caller is still there."""
 _KEPT_SECONDS = 15.0
 """That a connection to an upstream is kept for a next request. One that the upstream has closed isn't used."""
 _KEPT = 100
@@ -85,7 +87,7 @@ class Relay:
     ) -> None:
         self.upstreams = upstreams
         self._environ = environ or {}
-        self._timeouts = {"connect": connect_seconds, "pool": connect_seconds, "read": None, "write": None}
+        self._timeouts = {"connect": connect_seconds, "pool": connect_seconds, "read": None, "write": _WRITE_SECONDS}
         self._pools: dict[str, httpcore2.AsyncConnectionPool] = {}
 
     def open(self) -> None:
