@@ -45,7 +45,7 @@ _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Answers without a body, as those to HEAD are. Their connection isn't used again: a server that sends one all the same would
 have it taken for the answer to somebody else's request."""
 _LAST_STATUS = 599
-"""The server's library has no answer with a status above."""
+"""The server's library sends no answer with a status above."""
 _FAULTS = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
@@ -75,7 +75,7 @@ class Relayed:
 
 
 class Relay:
-    """The connections to the `upstreams`, of the event loop on which it is opened. `environ` may name HTTP proxies, as other
+    """The connections to the `upstreams`, all used on one event loop. `environ` may name HTTP proxies, as other
     programs read them (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`)."""
 
     def __init__(
@@ -130,7 +130,7 @@ class Relay:
         """
         answer = _Answer(request, send, added, on_part)
         try:
-            async with _while_present(request, waits=isinstance(body, bytes)) as present:
+            async with _while_present(request, body_read=isinstance(body, bytes)) as present:
                 sent = _pieces(body) if isinstance(body, bytes) else _followed(body, present)
                 upstream = route.upstream
                 response = await self._pools[upstream.name].handle_async_request(
@@ -154,7 +154,7 @@ class Relay:
                         await response.extensions["network_stream"].aclose()
                     await response.aclose()
         except (Disconnected, _Gone):
-            return await answer.ended("caller")
+            return answer.ended("caller")
         except HttpRefused as refused:  # the rest of the body doesn't come
             return await answer.failed(refused)
         except _FAULTS as error:
@@ -171,7 +171,7 @@ class _Answer:
 
     async def relay(self, response: httpcore2.Response, present: _Presence) -> Relayed:
         """Sends it as it comes. Raises what the upstream's connection fails with."""
-        if response.status > _LAST_STATUS:
+        if not HTTPStatus.OK <= response.status <= _LAST_STATUS:
             raise httpcore2.RemoteProtocolError
         self._status, self._headers = response.status, response.headers
         self._request.wire.relaying(response.extensions["reason_phrase"])
@@ -185,7 +185,7 @@ class _Answer:
             self._copy(part)
         present.stop()  # at the end of an answer, the server says that the caller has gone
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        return await self.ended("whole")
+        return self.ended("whole")
 
     def _copy(self, part: bytes) -> None:
         try:
@@ -199,12 +199,12 @@ class _Answer:
         if self._begun:
             self._request.wire.cut()
             await self._request.gone()
-            return await self.ended("upstream")
+            return self.ended("upstream")
         self._status = refused.status
         await refusal(self._request.http, refused).send(self._request.http, self._send)
-        return await self.ended("unreachable")
+        return self.ended("unreachable")
 
-    async def ended(self, how: Ended) -> Relayed:
+    def ended(self, how: Ended) -> Relayed:
         return Relayed(ended=how, status=self._status, headers=self._headers)
 
 
@@ -241,12 +241,12 @@ class _Presence:
 
 
 @asynccontextmanager
-async def _while_present(request: ProxyRequest, *, waits: bool) -> AsyncGenerator[_Presence, None]:
-    """Runs the block while the caller is there. With `waits` the body was read before. Raises `_Gone`."""
+async def _while_present(request: ProxyRequest, *, body_read: bool) -> AsyncGenerator[_Presence, None]:
+    """Runs the block while the caller is there. With `body_read` it is watched from the beginning. Raises `_Gone`."""
     try:
         async with asyncio.timeout(None) as scope:
             present = _Presence(request, scope)
-            if waits:
+            if body_read:
                 present.watch()
             try:
                 yield present
