@@ -17,7 +17,6 @@ KNOWN_BY = {
     "agents": "integrations",
     "aiohttp": "models",
     "anthropic": "integrations",
-    "anyio": "service",
     "apsw": "stores",
     "germane_eval": "cli",
     "google": "grpc",

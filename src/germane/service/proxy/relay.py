@@ -19,7 +19,6 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
-import anyio
 import httpcore2
 from starlette.types import Send
 
@@ -51,8 +50,6 @@ _FAULTS = (
     httpcore2.ProtocolError,
     httpcore2.TimeoutException,
     httpcore2.ProxyError,
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
     OSError,
 )
 """What an upstream's connection fails with."""
