@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +14,18 @@ from germane.errors import InvalidInput
 from germane.service.proxy.relay import Relay
 from germane.settings.upstreams import Upstream
 from support.loopback import unused_port
-from support.proxying import Message, bare_upstream, between, chunk, connected, exchanged, proxying, read_message, upstreams_of
+from support.proxying import (
+    Message,
+    bare_upstream,
+    between,
+    chunk,
+    connected,
+    exchanged,
+    proxying,
+    read_message,
+    upstream_of,
+    upstreams_of,
+)
 
 pytestmark = pytest.mark.requirement("PROXY-3")
 
@@ -23,6 +35,27 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encod
 GET = b"GET /proxy/local/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /proxy/local/v1/x HTTP/1.1\r\nHost: x\r\n"
 SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 and far.invalid, with its key in the same file."""
+    folder = tmp_path_factory.mktemp("certificate")
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"]
+    made += [
+        "-subj",
+        "/CN=test",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1,DNS:far.invalid",
+        "-keyout",
+        "key",
+        "-out",
+        "certificate",
+    ]
+    subprocess.run(made, cwd=folder, check=True, capture_output=True)
+    both = folder / "both.pem"
+    both.write_bytes((folder / "key").read_bytes() + (folder / "certificate").read_bytes())
+    return both
 
 
 async def test_certificates_are_checked_against_the_upstreams_own_authority(certificate: Path) -> None:
@@ -197,6 +230,38 @@ async def test_the_environments_http_proxy_is_asked_for_others_and_never_for_thi
     assert asked.header(b"proxy-authorization") == [b"Basic bWU6YSBi"]
 
 
+async def test_through_an_http_proxy_tls_is_spoken_with_the_upstream_itself(certificate: Path) -> None:
+    """The proxy sees where to, and its own password; the upstream sees neither, and the request."""
+    async with bare_upstream(SHORT, certificate=certificate) as upstream:
+        asked: list[Message] = []
+
+        async def tunnel(reader: Reader, writer: Writer) -> None:
+            asked.append(await read_message(reader))
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", upstream.port)
+            writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+
+            async def pipe(source: Reader, target: Writer) -> None:
+                while data := await source.read(1 << 16):
+                    target.write(data)
+
+            try:
+                await asyncio.gather(pipe(reader, far_writer), pipe(far_reader, writer))
+            finally:
+                far_writer.close()
+
+        async with upstream_of(tunnel) as gateway:
+            environ = {"https_proxy": gateway.replace("//", "//me:word@")}
+            far = Upstream(name="local", url="https://far.invalid", ca=certificate, key="operators-key")
+            async with proxying({"local": far}, environ=environ) as proxy:
+                assert (await exchanged(proxy.port, GET)).body == b"ok"
+    assert asked[0].first == b"CONNECT far.invalid:443 HTTP/1.1"
+    assert asked[0].header(b"proxy-authorization") == [b"Basic bWU6d29yZA=="]
+    assert not asked[0].header(b"authorization")
+    (received,) = upstream.received
+    assert received.first == b"GET /v1/models HTTP/1.1"
+    assert received.headers == [(b"Host", b"far.invalid"), (b"Authorization", b"Bearer operators-key")]
+
+
 @pytest.mark.parametrize("address", ["socks5://127.0.0.1:1", "http://:80", "http://a:b"])
 def test_an_environment_whose_proxy_cannot_be_used_is_refused_at_the_start(address: str) -> None:
     """Before the first request."""
@@ -210,4 +275,4 @@ def test_an_authority_that_holds_no_certificate_is_refused_at_the_start(tmp_path
     mine = Upstream(name="mine", url="https://127.0.0.1:1", ca=tmp_path / "ca.pem")
     with pytest.raises(InvalidInput) as refused:
         Relay({"mine": mine}).open()
-    assert str(refused.value) == "upstreams.mine.ca holds no certificates that can be read"
+    assert str(refused.value) == "proxy.upstreams.mine.ca holds no certificates that can be read"

@@ -19,7 +19,6 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
-import anyio
 import httpcore2
 from starlette.types import Send
 
@@ -45,14 +44,12 @@ _BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Answers without a body, as those to HEAD are. Their connection isn't used again: a server that sends one all the same would
 have it taken for the answer to somebody else's request."""
 _LAST_STATUS = 599
-"""The server's library has no answer with a status above."""
+"""The server's library sends no answer with a status above."""
 FAULTS = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
     httpcore2.TimeoutException,
     httpcore2.ProxyError,
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
     OSError,
 )
 """What the connection to an upstream fails with."""
@@ -75,7 +72,7 @@ class Relayed:
 
 
 class Relay:
-    """The connections to the `upstreams`, of the event loop on which it is opened. `environ` may name HTTP proxies, as other
+    """The connections to the `upstreams`, all used on one event loop. `environ` may name HTTP proxies, as other
     programs read them (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`)."""
 
     def __init__(
@@ -131,7 +128,7 @@ class Relay:
         """
         answer = _Answer(request, send, added, on_part)
         try:
-            async with _while_present(request, waits=isinstance(body, bytes)) as present:
+            async with _while_present(request, body_read=isinstance(body, bytes)) as present:
                 sent = _pieces(body) if isinstance(body, bytes) else _followed(body, present)
                 upstream = route.upstream
                 came = request.headers if headers is None else headers
@@ -144,7 +141,7 @@ class Relay:
                         await response.extensions["network_stream"].aclose()
                     await response.aclose()
         except (Disconnected, _Gone):
-            return await answer.ended("caller")
+            return answer.ended("caller")
         except HttpRefused as refused:  # the rest of the body doesn't come
             return await answer.failed(refused)
         except FAULTS as error:
@@ -179,7 +176,7 @@ class _Answer:
 
     async def relay(self, response: httpcore2.Response, present: _Presence) -> Relayed:
         """Sends it as it comes. Raises what the upstream's connection fails with."""
-        if response.status > _LAST_STATUS:
+        if not HTTPStatus.OK <= response.status <= _LAST_STATUS:
             raise httpcore2.RemoteProtocolError
         self._status, self._headers = response.status, response.headers
         self._request.wire.relaying(response.extensions["reason_phrase"])
@@ -193,7 +190,7 @@ class _Answer:
             self._copy(part)
         present.stop()  # at the end of an answer, the server says that the caller has gone
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        return await self.ended("whole")
+        return self.ended("whole")
 
     def _copy(self, part: bytes) -> None:
         try:
@@ -207,12 +204,12 @@ class _Answer:
         if self._begun:
             self._request.wire.cut()
             await self._request.gone()
-            return await self.ended("upstream")
+            return self.ended("upstream")
         self._status = refused.status
         await refusal(self._request.http, refused).send(self._request.http, self._send)
-        return await self.ended("unreachable")
+        return self.ended("unreachable")
 
-    async def ended(self, how: Ended) -> Relayed:
+    def ended(self, how: Ended) -> Relayed:
         return Relayed(ended=how, status=self._status, headers=self._headers)
 
 
@@ -249,12 +246,12 @@ class _Presence:
 
 
 @asynccontextmanager
-async def _while_present(request: ProxyRequest, *, waits: bool) -> AsyncGenerator[_Presence, None]:
-    """Runs the block while the caller is there. With `waits` the body was read before. Raises `_Gone`."""
+async def _while_present(request: ProxyRequest, *, body_read: bool) -> AsyncGenerator[_Presence, None]:
+    """Runs the block while the caller is there. With `body_read` it is watched from the beginning. Raises `_Gone`."""
     try:
         async with asyncio.timeout(None) as scope:
             present = _Presence(request, scope)
-            if waits:
+            if body_read:
                 present.watch()
             try:
                 yield present
