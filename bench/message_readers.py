@@ -52,10 +52,10 @@ def _replies(text: str) -> object:
 def _deltas(text: str) -> object:
     """Streams of many events, each with a few characters, of three calls side by side."""
     pieces = [text[at : at + 16] for at in range(0, len(text), 16)]
-    function = [
+    calls: list[Any] = [
         {"index": at % 3, "id": piece, "function": {"name": piece, "arguments": piece}} for at, piece in enumerate(pieces)
     ]
-    chat = [{"choices": [{"delta": {"content": one["id"], "tool_calls": [one]}}]} for one in function]
+    chat: list[Any] = [{"choices": [{"delta": {"content": one["id"], "tool_calls": [one]}}]} for one in calls]
     chat.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
     starts: list[Any] = [{"type": "content_block_start", "index": at, "content_block": {"type": "text"}} for at in range(3)]
     blocks = [{"index": at % 3, "delta": {"text": piece, "partial_json": piece}} for at, piece in enumerate(pieces)]
