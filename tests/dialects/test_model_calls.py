@@ -365,6 +365,12 @@ def test_a_system_message_in_the_input_stays_there(held: dict[str, Any]) -> None
     assert sent["instructions"] == f"{STABLE}\n\nIn English."
 
 
+def test_an_input_without_a_text_for_it_stays_a_string() -> None:
+    """The directive alone is in the instructions."""
+    call = read(RESPONSES, input=ASKS)
+    assert changed_body(call, late="").fields == {**call.body, "instructions": STABLE}
+
+
 @pytest.mark.parametrize(
     "added",
     [
