@@ -43,7 +43,7 @@ def _failing(original: Any) -> Any:
             case 3:
                 await asyncio.sleep(3600)
             case 4:
-                time.sleep(_RANDOM.random() / 5)  # the engine's loop does nothing else meanwhile
+                time.sleep(_RANDOM.random() / 5)  # noqa: ASYNC251 the engine's loop does nothing else meanwhile
             case 5:
                 await asyncio.sleep(_RANDOM.random() / 10)
             case 6:

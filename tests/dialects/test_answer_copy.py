@@ -108,6 +108,7 @@ def test_a_bomb_within_a_bomb_is_stopped_too() -> None:
     """Each encoding is bounded, and so is their number."""
     bomb = gzip.compress(gzip.compress(bytes(64 * 2**20)))
     assert decoded(bomb, "gzip, gzip", LIMIT) is None
+    assert decoded(gzip.compress(gzip.compress(Random(1).randbytes(2 * LIMIT))), "gzip, gzip", LIMIT) is None
     body = b"a"
     for _ in range(5):
         body = gzip.compress(body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -16,7 +17,7 @@ from germane.dialects.model_calls import ChangedBody, ModelCall, read_call
 from germane.dialects.registry import parse_all, system_prompt
 from germane.stages.inject import inject
 from germane.types.context import BINDING_CONTROLS, Context
-from germane.types.message import is_human
+from germane.types.message import Wire, is_human
 from germane.types.reports import Metadata
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -109,11 +110,7 @@ def is_added(one: object) -> bool:
 
 def without_added(body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """The body without germane's texts, in the caller's shape where a text became a list of blocks."""
-    out = dict(body)
-    own = before.get("input", before.get("messages"))
-    listed = [
-        one for one in body.get("input", body.get("messages")) if isinstance(one.get("content"), list) or not is_added(one)
-    ]
+    out, own, listed = dict(body), said_in(before), with_own(body)
     said: list[Any] = [user(own)] if isinstance(own, str) else own
     messages = [own_shape(one, was) for one, was in zip(listed, said, strict=True)]
     out["input" if "input" in body else "messages"] = own if isinstance(own, str) and messages == said else messages
@@ -131,6 +128,11 @@ def without_added(body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[st
 
 def said_in(body: Mapping[str, Any]) -> Any:
     return body.get("input", body.get("messages", ()))
+
+
+def with_own(body: Mapping[str, Any]) -> list[Any]:
+    """The messages that hold something of the caller's."""
+    return [one for one in said_in(body) if isinstance(one.get("content"), list) or not is_added(one)]
 
 
 def own_shape(message: Any, was: Any) -> Any:
@@ -258,8 +260,7 @@ def test_of_any_request_all_that_is_the_callers_stays_as_it_came(
     assert json.loads(written) == changed.fields
     assert without_added(changed.fields, body) == body
     assert [*REFUSES[api](body)] or not [*REFUSES[api](changed.fields)]
-    sent = said_in(changed.fields)
-    mine = [one for one in said_in(body) if one in sent]
+    mine = [own for own, sent in zip(said_in(body), with_own(changed.fields), strict=True) if own == sent]
     assert len(mine) >= len(call.messages) - len(context_for(call, placement=placement).earlier) - 1
     for one in mine:
         assert speller.written[id(one)] in written.decode()
@@ -288,6 +289,48 @@ def test_what_the_provider_would_refuse_is_left_for_it_to_refuse(path: str, fiel
     """A context mends such messages; a caller whose request goes through must see the provider's own words."""
     call = read(path, **fields)
     assert call.body_with(context_for(call)) is None
+
+
+CALLS = {"role": "assistant", "content": "So.", "tool_calls": [{"id": "a", "type": "function", "function": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "own", "written"),
+    [
+        (CHAT, [user("Hi"), user(ASKS)], [user(LATE), user(ASKS)]),
+        (CHAT, [user("Hi"), user(ASKS)], [user("Hi"), user("[Conversation start]"), user(ASKS)]),
+        (CHAT, [user("Hi"), user(ASKS)], [user(ASKS), user("Hi")]),
+        (CHAT, [user("Hi"), user(ASKS)], [user("Hi")]),
+        (CHAT, [user("Hi"), CALLS, user(ASKS)], [user("Hi"), {"role": "assistant", "content": "So."}, user(ASKS)]),
+        (MESSAGES, [user("Hi"), user(ASKS)], [user("Hi")]),
+        (MESSAGES, [user("Hi"), user(ASKS)], [user("Hi"), user(ASKS), user(ASKS)]),
+        (MESSAGES, [user("Hi"), user(ASKS)], [user("Hi"), {"role": "assistant", "content": LATE}, user(ASKS)]),
+        (MESSAGES, [user("Hi"), user(ASKS)], [user("[Conversation start]"), user("Hi"), user(ASKS)]),
+        (MESSAGES, [user("Hi"), user(ASKS)], [user("Hi"), {"role": "assistant", "content": ASKS}]),
+    ],
+)
+def test_messages_that_arent_the_callers_own_with_texts_among_them_are_not_sent(
+    path: str, own: list[Any], written: list[Any]
+) -> None:
+    """One that is missing, changed, moved, another's or under another role."""
+    call = read(path, messages=own)
+    context = replace(context_for(call), convert=lambda provider: Wire(messages=written))
+    assert call.body_with(context) is None
+    assert call.body_with(replace(context, convert=lambda provider: Wire(messages=[*own]))) is not None
+
+
+def test_fields_that_germane_has_for_itself_are_the_callers() -> None:
+    """A provider or a gateway may have them too."""
+    own = {**user(ASKS), "id": "msg-7", "created_at": 1_700_000_000, "name": "Ann Smith"}
+    sent = changed_body(read(CHAT, messages=[own, {"role": "assistant", "content": "Hm.", "tool_calls": []}])).fields[
+        "messages"
+    ]
+    assert sent == [
+        {"role": "system", "content": STABLE},
+        user(LATE),
+        own,
+        {"role": "assistant", "content": "Hm.", "tool_calls": []},
+    ]
 
 
 def test_the_text_stands_before_the_newest_words_and_not_behind_each_step() -> None:
@@ -320,6 +363,12 @@ def test_a_system_message_in_the_input_stays_there(held: dict[str, Any]) -> None
     sent = changed_body(read(RESPONSES, input=[own, user(ASKS)], instructions="In English.", **held)).fields
     assert sent["input"] == [own, user(LATE), user(ASKS)]
     assert sent["instructions"] == f"{STABLE}\n\nIn English."
+
+
+def test_an_input_without_a_text_for_it_stays_a_string() -> None:
+    """The directive alone is in the instructions."""
+    call = read(RESPONSES, input=ASKS)
+    assert changed_body(call, late="").fields == {**call.body, "instructions": STABLE}
 
 
 @pytest.mark.parametrize(

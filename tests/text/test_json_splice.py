@@ -144,6 +144,9 @@ def test_around_an_insertion_all_bytes_are_the_same(texts: list[str], added: lis
         ('{"a":"x"}', {"a": "\ud83d\u2028"}, '{"a":"\\ud83d\u2028"}'),
         ('{"a":[[1],[ 2],[3]]}', {"a": [[3], [2], [1], [2]]}, '{"a":[[3],[ 2],[1],[ 2]]}'),
         ('{"a":[{"x":[ 1]},{"y": 2}]}', {"a": [0, {"x": [1], "z": 1}, {"y": 3}]}, '{"a":[0,{"x":[ 1],"z":1},{"y": 3}]}'),
+        ('{"a":["AB","\\u0041B"]}', {"a": ["x", "AB", "AB", "y"]}, '{"a":["x","AB","\\u0041B","y"]}'),
+        ('{"a":[{"x":"\\u0041","y":0},1]}', {"a": [{"x": "A"}, {"x": "B"}, 1]}, '{"a":[{"x":"\\u0041"},{"x":"B"},1]}'),
+        ('{"a":[{"x":"\\u0041","y":0},{"x":"B"}]}', {"a": [{"x": "A", "y": 1}]}, '{"a":[{"x":"\\u0041","y":1}]}'),
         ('{"a":[{"x": 1}],"b":3}', {"a": ({"x": 1}, 2), "b": 3}, '{"a":[{"x": 1},2],"b":3}'),
     ],
 )
@@ -222,9 +225,9 @@ def test_a_change_that_is_too_deep_is_refused() -> None:
 
 def test_a_body_that_isnt_what_the_caller_says_is_refused() -> None:
     """Where it shows: by its keys and its elements."""
-    for before in ({"a": [1], "b": 2}, {"b": [1]}, {"a": [1, 2]}):
+    for before in ({"a": [1, 2], "b": 2}, {"b": [1, 2]}, {"a": [1, 2, 3]}, {"a": [1]}):
         with pytest.raises(Unspliceable):
-            splice(b'{"a":[1]}', {"a": [3]}, before=before)
+            splice(b'{"a":[1,2]}', {"a": [1, 4]}, before=before)
 
 
 @pytest.mark.parametrize("char", [" ", "[", "{", "\\", '"', "\n", "a", "é", "😀", "1", "<"])
@@ -245,6 +248,14 @@ def test_it_takes_linear_time(char: str) -> None:
         return splice(body, changed), splice(body, copied(changed)), splice(body, changed, before=before)
 
     assert growth(run, 100) < 8
+
+
+def test_long_white_space_is_not_repeated() -> None:
+    """In front of each part that is added."""
+    body = b'{"a":[' + b" " * 1_000 + b"1]," + b" " * 1_000 + b'"b":1}'
+    new = {"a": [*range(1_000)], "b": 1, **{str(at): at for at in range(1_000)}}
+    assert json.loads(splice(body, new)) == new
+    assert len(splice(body, new)) < 20_000
 
 
 def test_many_equal_elements_take_linear_time() -> None:

@@ -123,7 +123,9 @@ class ModelCall:
         lead = list(takewhile(_is_system_text, self.messages))
         items = context.to_openai_responses()["input"]
         added = _with_added(self.messages[len(lead) :], items, _AddedTexts(context.added))
-        return None if added is None else [*lead, *added]
+        if added is None:
+            return None
+        return [*lead, *added] if len(lead) + len(added) > len(self.messages) else self.body["input"]
 
     def _instructions(self, context: Context) -> str | None:
         own = self.asking["system"]
@@ -163,6 +165,7 @@ class _AddedTexts:
         if not isinstance(text, str) or not text:
             return False
         at = self._added.find(text, self._end)
+        at = self._added.find(text) if at < 0 else at
         self._end = self._end if at < 0 else at + len(text)
         return at >= 0
 

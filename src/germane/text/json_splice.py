@@ -22,6 +22,7 @@ _MAX_LEVELS = 16
 """Levels in which parts can be changed: what isn't recognised as the caller's own object is compared once on each."""
 _MAX_LEAD = 64
 """Bytes of white space in front of a part that a new part beside it gets too."""
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _NOTHING: Mapping[str, bytes] = MappingProxyType({})
 _Pieces = list[bytes | memoryview]
 """Parts of what is written, one behind the other."""
@@ -298,8 +299,7 @@ def _written(value: Any, spelled: Mapping[str, bytes] = _NOTHING) -> bytes:
         return b"{" + b",".join(_written_key(key) + _written(one, spelled) for key, one in value.items()) + b"}"
     if spelled and isinstance(value, list | tuple):
         return b"[" + b",".join(_written(one, spelled) for one in value) + b"]"
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode(errors="backslashreplace")  # a lone surrogate is `\ud800` in JSON too
+    return _encode(value).encode(errors="backslashreplace")  # a lone surrogate is `\ud800` in JSON too
 
 
 def _written_key(key: object) -> bytes:
