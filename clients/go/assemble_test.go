@@ -103,7 +103,7 @@ func TestASlowServiceIsLeftAtTheLimitAndToldOfIt(t *testing.T) {
 	service := &fake{assemble: func(ctx context.Context, _ *AssembleRequest) (*AssembleResponse, error) {
 		<-ctx.Done()
 		told <- ctx.Err()
-		return nil, ctx.Err()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}}
 	client := dial(t, service.serve(t), Options{Limit: 300 * time.Millisecond})
 	if !client.Ready(context.Background()) {
