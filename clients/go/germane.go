@@ -49,7 +49,7 @@ const (
 
 // Options of a client. The zero value is a client without a key, in plaintext.
 type Options struct {
-	// Org and Agent are used where a request names none.
+	// Org and Agent are used where a request names none. Default: "default"; with Key, the key's org.
 	Org, Agent string
 	// Key is an API key. Without TLS it is sent to this machine only, unless Plaintext is set.
 	Key string
@@ -199,6 +199,12 @@ func (o *Options) complete(target string) error {
 	if o.Key != "" && o.TLS == nil && !o.Plaintext && !local(target) {
 		return fmt.Errorf("germane: target %q isn't this machine, and without TLS the key could be read on its way: "+
 			"set TLS, or Plaintext where the network itself can be trusted", target)
+	}
+	if o.Org == "" && o.Key == "" {
+		o.Org = "default"
+	}
+	if o.Agent == "" {
+		o.Agent = "default"
 	}
 	orDuration(&o.Limit, defaultLimit)
 	orDuration(&o.Patience, defaultPatience)
