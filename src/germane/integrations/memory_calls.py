@@ -77,15 +77,25 @@ class MemoryCalls(Generic[A]):
         self._bounds = {"deadline": deadline, "max_tokens": max_tokens}
         self._warned = False
 
+    def session_of(self, named: object) -> str | None:
+        """Returns the session of a call: the adapter's own, else the one that the framework names. None where there is none."""
+        if self.session is not None:
+            return self.session or None
+        if isinstance(named, str) and named:
+            return named
+        self.warn("remembers nothing for a call", LookupError("give session=, or name a conversation in the framework's way"))
+        return None
+
     def readable(self, written: Callable[[Sequence[Any]], list[T]], messages: Sequence[Any]) -> list[T] | None:
         """Returns what `written` makes of a framework's messages; None where there are none, or where it raises."""
         try:
             return written(messages) or None
         except Exception as error:
-            self._warn("can't read the messages of a call", error)
+            self.warn("can't read the messages of a call", error)
             return None
 
-    def _warn(self, what: str, error: BaseException) -> None:
+    def warn(self, what: str, error: BaseException) -> None:
+        """Logs a warning the first time, and then for debugging."""
         level = logging.DEBUG if self._warned else logging.WARNING
         self._warned = True
         _LOG.log(level, "germane %s, which went on without it (said once): %r", what, error)
@@ -107,12 +117,18 @@ class BlockingCalls(MemoryCalls["sync.Agent"]):
                 given: dict[str, Any] = {**asking, **more, **self._options, **self._bounds}
                 return self._within(self._deadline + _GRACE, lambda: agent.assemble(messages, **given))
             except Exception as error:
-                self._warn("couldn't assemble for a call", error)
+                self.warn("couldn't assemble for a call", error)
                 again: dict[str, Any] = {**asking, **self._options}
                 return self._within(_GRACE, lambda: agent.fallback(messages, **again))
         except Exception as error:
-            self._warn("couldn't read what earlier turns hold", error)
+            self.warn("couldn't read what earlier turns hold", error)
             return None
+
+    async def acontext(
+        self, agent: sync.Agent, messages: Sequence[Any], asking: Mapping[str, Any], **more: Any
+    ) -> Context | None:
+        """As `context`, without blocking the event loop."""
+        return await asyncio.to_thread(self.context, agent, messages, asking, **more)
 
     def record(self, agent: sync.Agent, said: Callable[[], Sequence[Any]], session: str) -> None:
         """Has recorded what `said` returns, later, in order, and by another thread."""
@@ -121,14 +137,18 @@ class BlockingCalls(MemoryCalls["sync.Agent"]):
             try:
                 self._within(_RECORDING, lambda: agent.record(said(), session=session))
             except Exception as error:
-                self._warn("couldn't record a turn", error)
+                self.warn("couldn't record a turn", error)
 
         if not self._queue.put(record):
-            self._warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
+            self.warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
 
     def flush(self, timeout: float = _FLUSH) -> bool:
         """Waits until what was said so far is recorded, for at most `timeout` seconds. Returns whether it is."""
         return self._queue.flush(timeout)
+
+    async def aflush(self, timeout: float = _FLUSH) -> bool:
+        """As `flush`, without blocking the event loop."""
+        return await asyncio.to_thread(self.flush, timeout)
 
     def _within(self, limit: float, work: Callable[[], T]) -> T:
         """Returns what `work` returns. Raises what it raises, and `TimeoutError` where it takes longer; then it is
@@ -167,17 +187,19 @@ class AsyncCalls(MemoryCalls["Agent"]):
                 given: dict[str, Any] = {**asking, **more, **self._options, **self._bounds}
                 return await _finished(agent.assemble(messages, **given), self._deadline + _GRACE)
             except Exception as error:
-                self._warn("couldn't assemble for a call", error)
+                self.warn("couldn't assemble for a call", error)
                 again: dict[str, Any] = {**asking, **self._options}
                 return await _finished(agent.fallback(messages, **again), _GRACE)
         except Exception as error:
-            self._warn("couldn't read what earlier turns hold", error)
+            self.warn("couldn't read what earlier turns hold", error)
             return None
+
+    acontext = context
 
     def record(self, agent: Agent, said: Callable[[], Sequence[Any]], session: str) -> None:
         """Has recorded what `said` returns, later and in order."""
         if len(self._recording) >= _MAX_WAITING:
-            self._warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
+            self.warn("couldn't record a turn", TimeoutError(f"{_MAX_WAITING} wait already"))
             return
 
         async def record(before: asyncio.Task[None] | None) -> None:
@@ -186,7 +208,7 @@ class AsyncCalls(MemoryCalls["Agent"]):
             try:
                 await agent.record(said(), session=session)
             except Exception as error:
-                self._warn("couldn't record a turn", error)
+                self.warn("couldn't record a turn", error)
 
         task = asyncio.get_running_loop().create_task(record(self._last))
         self._recording.add(task)
@@ -198,6 +220,8 @@ class AsyncCalls(MemoryCalls["Agent"]):
         if not self._recording:
             return True
         return not (await asyncio.wait(set(self._recording), timeout=timeout))[1]
+
+    aflush = flush
 
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._recording.discard(task)
@@ -218,6 +242,13 @@ async def _finished(work: Awaitable[T], limit: float) -> T:
     if not task.done():
         raise TimeoutError(f"no answer within {limit:g} s")
     return task.result()
+
+
+def calls_of(agent: Agent | sync.Agent, terms: Terms) -> AsyncCalls | BlockingCalls:
+    """Returns the calls for an agent of `germane.Germane`, or of `germane.sync`."""
+    from germane import sync
+
+    return BlockingCalls(agent, **terms) if isinstance(agent, sync.Agent) else AsyncCalls(agent, **terms)
 
 
 class _Queue:
@@ -275,26 +306,24 @@ class Placed(NamedTuple):
 
 def placed(context: Context | None, given: Sequence[Mapping[str, Any]], system: str | None = None) -> Placed | None:
     """Returns where a framework's messages and germane's texts stand. `given` are the messages that were assembled, in the
-    shape of the chat API, `system` the system prompt beside them. None where nothing is added, and where one of the messages
-    isn't there as it was given."""
+    shape of OpenAI, `system` is the system prompt beside them. None where nothing is added, and where the messages aren't those
+    given, in their order."""
     if context is None or not (context.added or context.earlier):
         return None
-    numbers = {id(message): number for number, message in enumerate(given)}
+    own = {id(message) for message in given}
+    earlier = {one.text for one in context.earlier}
     messages: list[PlacedMessage] = []
     found = 0
     for message in context.messages:
-        number = numbers.get(id(message))
-        if number is not None:
-            if number != found:
-                return None
-            found += 1
-            messages.append(PlacedMessage(number))
-            continue
-        if not isinstance(message, Mapping):
-            return None
-        role, text = message.get("role"), message.get("content")
-        if role not in ("system", "user") or not isinstance(text, str):
-            return None
-        if role == "user" or text not in (context.stable, system):
-            messages.append(PlacedMessage(None, role, text))
+        fields = message if isinstance(message, Mapping) else {}
+        role, text = fields.get("role"), fields.get("content")
+        # a message that isn't the very object was written anew, without a key that the provider refuses
+        if id(message) not in own and role in ("system", "user") and isinstance(text, str):
+            if role == "system" and text in (context.stable, system):
+                continue
+            if text and (text in earlier or text in context.added):
+                messages.append(PlacedMessage(None, role, text))
+                continue
+        messages.append(PlacedMessage(found))
+        found += 1
     return Placed(context.stable, messages) if found == len(given) else None

@@ -104,7 +104,7 @@ class SdkMemory(MemoryCalls[A]):
             agent = self.agent if user is None else self.agent.within(user=user)
             return ModelCall(api=api, agent=agent, session=session, body=fields, messages=messages, held=held)
         except Exception as error:
-            self._warn("remembers nothing for a call", error)
+            self.warn("remembers nothing for a call", error)
             return None
 
     @staticmethod
@@ -116,7 +116,7 @@ class SdkMemory(MemoryCalls[A]):
         try:
             return None if context is None else call.body_with(context)
         except Exception as error:
-            self._warn("couldn't write what it knows into a call", error)
+            self.warn("couldn't write what it knows into a call", error)
             return None
 
     def _said(self, call: ModelCall[A], answer: ReadAnswer) -> list[Mapping[str, Any]]:
@@ -133,7 +133,7 @@ class SdkMemory(MemoryCalls[A]):
             try:
                 ended(answer)
             except Exception as error:
-                self._warn("couldn't record a turn", error)
+                self.warn("couldn't record a turn", error)
 
         if not response.is_success:
             return
