@@ -23,10 +23,10 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from germane import Agent, Germane, InvalidInput, sync
 from germane.integrations.langgraph import CompactionMiddleware
-from germane.integrations.langgraph_memory import MemoryMiddleware
+from germane.integrations.langgraph_memory import AgentMemoryMiddleware
 from germane.integrations.openai_agents_memory import MemorySession
 from germane.integrations.pydantic_ai import HistoryCompaction
-from germane.integrations.pydantic_ai_memory import Memory
+from germane.integrations.pydantic_ai_memory import MemoryCapability
 from germane.ports.models import Embedder
 from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 
@@ -63,7 +63,7 @@ def chat_model(server: LocalProvider) -> ChatOpenAI:
 
 async def by_langchain(server: LocalProvider, owner: Any, turns: tuple[str, ...], **terms: Any) -> list[Any]:
     """Returns the histories' own texts of the user."""
-    memory = MemoryMiddleware(owner, **terms)
+    memory = AgentMemoryMiddleware(owner, **terms)
     agent = create_agent(
         chat_model(server), [order], system_prompt="Be brief.", middleware=[memory], checkpointer=InMemorySaver()
     )
@@ -74,7 +74,7 @@ async def by_langchain(server: LocalProvider, owner: Any, turns: tuple[str, ...]
 
 
 async def by_pydantic(server: LocalProvider, owner: Any, turns: tuple[str, ...], **terms: Any) -> list[Any]:
-    memory = Memory(owner, **{"session": "tuesday", **terms})
+    memory = MemoryCapability(owner, **{"session": "tuesday", **terms})
     model = OpenAIChatModel("gpt-5.4", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="none"))
     agent = PydanticAgent(model, instructions="Be brief.", tools=[order], capabilities=[memory])
     history: list[Any] = []
@@ -170,10 +170,10 @@ def test_blocking_runs_have_an_agent_of_germane_sync(server: LocalProvider, embe
     with sync.Germane.open(":memory:", embedder=embedder) as opened:
         owner = opened.agent("support", user="caroline")
         owner.record([{"role": "user", "content": FACT}], session="monday")
-        remembering = MemoryMiddleware(owner, session="tuesday")
+        remembering = AgentMemoryMiddleware(owner, session="tuesday")
         create_agent(chat_model(server), [order], middleware=[remembering]).invoke({"messages": [HumanMessage(ASKS)]})
         assert remembering.flush()
-        capability = Memory(owner, session="wednesday")
+        capability = MemoryCapability(owner, session="wednesday")
         model = OpenAIChatModel("gpt-5.4", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="none"))
         asyncio.run(PydanticAgent(model, tools=[order], capabilities=[capability]).run(ASKS))
         assert capability.flush()
@@ -186,7 +186,7 @@ async def test_a_run_without_a_session_isnt_remembered(
 ) -> None:
     """LangChain's runs have none without a checkpointer; an empty one says so without a warning."""
     for terms, warnings in (({}, 1), ({"session": ""}, 1)):
-        agent = create_agent(chat_model(server), [order], middleware=[MemoryMiddleware(owner, **terms)])  # type: ignore[arg-type]
+        agent = create_agent(chat_model(server), [order], middleware=[AgentMemoryMiddleware(owner, **terms)])  # type: ignore[arg-type]
         with caplog.at_level(logging.WARNING, "germane.integrations"):
             await agent.ainvoke({"messages": [HumanMessage(ASKS)]})
         assert sum(record.name == "germane.integrations" for record in caplog.records) == warnings
@@ -195,11 +195,11 @@ async def test_a_run_without_a_session_isnt_remembered(
 
 async def test_memory_stands_behind_compaction(server: LocalProvider, owner: Agent) -> None:
     """A long conversation is sent short, with what is known, and recorded whole."""
-    memory = MemoryMiddleware(owner)
+    memory = AgentMemoryMiddleware(owner)
     agent: Any = create_agent(
         chat_model(server), [order], middleware=[CompactionMiddleware(max_tokens=1_500), memory], checkpointer=InMemorySaver()
     )
-    capability = Memory(owner, session="pydantic")
+    capability = MemoryCapability(owner, session="pydantic")
     model = OpenAIChatModel("gpt-5.4", provider=OpenAIProvider(base_url=f"{server.url}/v1", api_key="none"))
     other = PydanticAgent(model, tools=[order], capabilities=[HistoryCompaction(max_tokens=1_500), capability])
     history: list[Any] = []
@@ -226,7 +226,7 @@ async def test_what_openai_holds_is_left_alone(server: LocalProvider, owner: Age
     assert all(item["type"] == "function_call_output" for item in server.bodies[1]["input"])
 
 
-@pytest.mark.parametrize("make", [MemoryMiddleware, Memory])
+@pytest.mark.parametrize("make", [AgentMemoryMiddleware, MemoryCapability])
 def test_terms_that_cant_be_used_are_refused_at_once(make: Any, germane: Germane) -> None:
     for wrong in ({"session": 5}, {"deadline": -1}):
         with pytest.raises(InvalidInput):

@@ -1,6 +1,6 @@
 """LangGraph memory: memory in front of each call of a model, as a middleware for LangChain's agents.
 
-    agent = create_agent("openai:gpt-5.4", middleware=[MemoryMiddleware(remembering)], checkpointer=InMemorySaver())
+    agent = create_agent("openai:gpt-5.4", middleware=[AgentMemoryMiddleware(remembering)], checkpointer=InMemorySaver())
 
 What is known goes in front of the newest words of the user, what was added for earlier turns stays where it stood, and the turn
 is recorded with the model's answer. The state and the checkpoint keep the agent's own messages alone.
@@ -38,7 +38,7 @@ class _Call(NamedTuple):
     more: dict[str, Any]
 
 
-class MemoryMiddleware(AgentMiddleware[Any, Any, Any]):
+class AgentMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     """Middleware for `langchain.agents.create_agent`. `agent` is one of `germane.sync`, or one of `germane.Germane` where the
     agent is awaited (`ainvoke`, `astream`).
 

@@ -297,14 +297,14 @@ class PlacedMessage(NamedTuple):
     text: str = ""
 
 
-class Placed(NamedTuple):
+class PlacedMessages(NamedTuple):
     """What to send. `stable` goes in front of the framework's own system prompt."""
 
     stable: str
     messages: list[PlacedMessage]
 
 
-def placed(context: Context | None, given: Sequence[Mapping[str, Any]], system: str | None = None) -> Placed | None:
+def placed(context: Context | None, given: Sequence[Mapping[str, Any]], system: str | None = None) -> PlacedMessages | None:
     """Returns where a framework's messages and germane's texts stand. `given` are the messages that were assembled, in the
     shape of OpenAI, `system` is the system prompt beside them. None where nothing is added, and where the messages aren't those
     given, in their order."""
@@ -326,4 +326,4 @@ def placed(context: Context | None, given: Sequence[Mapping[str, Any]], system: 
                 continue
         messages.append(PlacedMessage(found))
         found += 1
-    return Placed(context.stable, messages) if found == len(given) else None
+    return PlacedMessages(context.stable, messages) if found == len(given) else None

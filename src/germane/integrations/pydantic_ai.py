@@ -148,7 +148,7 @@ _MARK = {"germane": "summary"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class StandInPart:
     """A stand-in, and where it comes from: the message's number, and the number of its part in a request."""
 
     raw: dict[str, Any]
@@ -161,17 +161,17 @@ def stand_ins(messages: Sequence[pydantic.ModelMessage]) -> list[dict[str, Any]]
     return [piece.raw for piece in pieces_of(messages)]
 
 
-def pieces_of(messages: Sequence[pydantic.ModelMessage]) -> list[Piece]:
+def pieces_of(messages: Sequence[pydantic.ModelMessage]) -> list[StandInPart]:
     """Returns the stand-ins of all messages with their places."""
     ids = CallIds()
-    pieces: list[Piece] = []
+    pieces: list[StandInPart] = []
     for number, message in enumerate(messages):
         if isinstance(message, pydantic.ModelResponse):
-            pieces.append(Piece(raw=_response(message, ids), message=number))
+            pieces.append(StandInPart(raw=_response(message, ids), message=number))
             continue
         for index, part in enumerate(message.parts):
             if (raw := _request_part(part, ids)) is not None:
-                pieces.append(Piece(raw=raw, message=number, part=index))
+                pieces.append(StandInPart(raw=raw, message=number, part=index))
     return pieces
 
 
@@ -264,7 +264,7 @@ class _Back:
     """Puts messages together again from stand-ins, one after another."""
 
     messages: Sequence[pydantic.ModelMessage]
-    pieces: Sequence[Piece]
+    pieces: Sequence[StandInPart]
     out: list[pydantic.ModelMessage] = field(default_factory=list)
     parts: list[tuple[int, Any]] = field(default_factory=list)
     """Parts of the request that is being put together, with their numbers in it; -1 for a new part."""

@@ -1,6 +1,6 @@
 """Pydantic AI memory: memory in front of each request to the model, as a capability.
 
-    agent = Agent("openai:gpt-5.4", capabilities=[Memory(remembering, session="monday")])
+    agent = Agent("openai:gpt-5.4", capabilities=[MemoryCapability(remembering, session="monday")])
 
 What is known goes in front of the newest words of the user, what was added for earlier turns stays where it stood, and the turn
 is recorded with the model's answer. The run's history keeps the agent's own messages alone.
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from germane.errors import MissingExtra
-from germane.integrations.memory_calls import Placed, Terms, calls_of, placed
+from germane.integrations.memory_calls import PlacedMessages, Terms, calls_of, placed
 
 try:
     from pydantic_ai import RunContext
@@ -21,7 +21,7 @@ try:
     from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart, UserPromptPart
     from pydantic_ai.models import ModelRequestContext
 
-    from germane.integrations.pydantic_ai import Piece, instructions_of, pieces_of, tool_schema
+    from germane.integrations.pydantic_ai import StandInPart, instructions_of, pieces_of, tool_schema
 except ImportError as error:
     raise MissingExtra("pydantic-ai", "pydantic-ai-slim") from error
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
 
 
-class Memory(AbstractCapability[Any]):
+class MemoryCapability(AbstractCapability[Any]):
     """A capability for `Agent(capabilities=[…])`. `agent` is one of `germane.Germane`, or one of `germane.sync` for `run_sync`.
 
     The session is `session`, or else the run's `conversation_id`, which Pydantic AI makes for a run that continues none. The
@@ -85,7 +85,7 @@ def _schemas(tools: Sequence[Any]) -> list[dict[str, Any]]:
     return [tool_schema(tool) for tool in tools]
 
 
-def _with(place: Placed, found: Sequence[Piece], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def _with(place: PlacedMessages, found: Sequence[StandInPart], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages with the texts between their parts. Messages without one are the same objects."""
     parts: dict[int, dict[int, list[Any]]] = {}
     waiting: list[Any] = [SystemPromptPart(place.stable)] if place.stable else []
