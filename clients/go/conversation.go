@@ -68,7 +68,7 @@ func MessagesToJSON(messages []*Message) []byte {
 }
 
 func plainFields(message *Message) map[string]any {
-	return map[string]any{"role": message.GetRole(), "content": message.GetContent()}
+	return map[string]any{"role": valid(message.GetRole()), "content": valid(message.GetContent())}
 }
 
 func compactJSON(value any) string {

@@ -142,9 +142,13 @@ func TestAProvidersOwnBytesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages = append(messages, &Message{Role: "user", Content: "<i>\xff"})
-	wanted := `[{"role" : "user", "content":"h\u00e9 <b>", "x":1.0},{"role":"assistant","content":null},{"content":"<i>` + `\ufffd` + `","role":"user"}]`
+	wanted := `[{"role" : "user", "content":"h\u00e9 <b>", "x":1.0},{"role":"assistant","content":null},{"content":"<i>` + "\uFFFD" + `","role":"user"}]`
 	if got := string(MessagesToJSON(messages)); got != wanted || !json.Valid([]byte(got)) {
 		t.Fatal(got)
+	}
+	odd := "[{\"role\":\"user\",\"content\":\"\xff\"}]"
+	if messages, err := MessagesFromJSON([]byte(odd)); err != nil || string(MessagesToJSON(messages)) != odd {
+		t.Error(messages, err)
 	}
 	for _, wrong := range []string{"", "{}", "[1]", "[null]", `["a"]`, strings.Repeat("[", 1000000)} {
 		if _, err := MessagesFromJSON([]byte(wrong)); err == nil {

@@ -7,11 +7,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from agents import Agent as Helper
 from agents import OpenAIChatCompletionsModel, OpenAIResponsesModel, RunConfig, Runner, SQLiteSession, function_tool
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langchain_openai import ChatOpenAI
@@ -24,11 +27,13 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from germane import Agent, Germane, InvalidInput, sync
 from germane.integrations.langgraph import CompactionMiddleware
 from germane.integrations.langgraph_memory import AgentMemoryMiddleware
+from germane.integrations.memory_calls import placed
 from germane.integrations.openai_agents_memory import MemorySession
 from germane.integrations.pydantic_ai import HistoryCompaction
 from germane.integrations.pydantic_ai_memory import MemoryCapability
 from germane.ports.models import Embedder
 from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
+from support.examples import examples
 
 pytestmark = pytest.mark.requirement("ADAPT-1")
 FACT = "My greyhound Biscuit eats oolong tea leaves."
@@ -231,3 +236,28 @@ def test_terms_that_cant_be_used_are_refused_at_once(make: Any, germane: Germane
     for wrong in ({"session": 5}, {"deadline": -1}):
         with pytest.raises(InvalidInput):
             make(germane.agent("support"), **wrong)
+
+
+_TEXTS = st.text(alphabet="ab \n<é", max_size=9)
+_WORDS = st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "assistant", "system"]), _TEXTS)
+
+
+@examples(400)
+@given(messages=st.lists(_WORDS, max_size=6), cuts=st.lists(st.tuples(st.integers(0, 6), _TEXTS), max_size=3))
+def test_the_frameworks_messages_stand_in_their_order_whatever_is_added(
+    messages: list[dict[str, Any]], cuts: list[tuple[int, str]]
+) -> None:
+    """Each message of the framework's once, or nothing is changed; no text of the framework's is taken for germane's."""
+    own: list[Any] = list(messages)
+    for index, text in sorted(cuts, reverse=True):
+        own.insert(index, {"role": "user", "content": f"<memory>{text}</memory>"})
+    added = "".join(f"<memory>{text}</memory>" for _, text in cuts)
+    context: Any = SimpleNamespace(messages=own, added=added, earlier=(), stable="")
+    found = placed(context, messages)
+    if not cuts:
+        assert found is None
+        return
+    assert found is not None
+    assert [one.origin for one in found.messages if one.origin is not None] == list(range(len(messages)))
+    assert [one.text for one in found.messages if one.origin is None] == [one["content"] for one in own if one not in messages]
+    assert placed(context, [*messages, {"role": "user", "content": "lost"}]) is None
