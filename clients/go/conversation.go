@@ -19,6 +19,8 @@ const (
 	maxLeading = 16
 	// separator costs about as many tokens as a message costs besides its text.
 	separator = "\n\n- user:\n"
+	// maxParsed bytes of a run are read as JSON for their texts alone; a longer run, which would take too long, is counted whole.
+	maxParsed = 512 << 10
 )
 
 // sentMessage is a message of the request and the caller's messages that it stands for: one, or a run of them.
@@ -154,15 +156,23 @@ func isUsersTurn(message *Message) bool {
 // standIn returns one message with the texts of a run. Its role is the assistant's, because a user's turn comes next and some
 // providers merge neighbours of one role.
 func standIn(run []*Message) *Message {
+	size := 0
+	for _, message := range run {
+		size += len(message.GetJson())
+	}
 	var texts []string
 	for _, message := range run {
 		if message.GetJson() == "" {
 			texts = append(texts, message.GetContent())
-		} else if fields, err := readFields(message); err == nil {
-			texts = appendTexts(texts, fields)
-		} else {
-			texts = append(texts, message.GetJson())
+			continue
 		}
+		if size <= maxParsed {
+			if fields, err := readFields(message); err == nil {
+				texts = appendTexts(texts, fields)
+				continue
+			}
+		}
+		texts = append(texts, message.GetJson())
 	}
 	return &Message{Role: "assistant", Content: valid(strings.Join(texts, separator))}
 }

@@ -39,6 +39,34 @@ func TestALongConversationIsSentShortAndComesBackWhole(t *testing.T) {
 	}
 }
 
+func TestOfALongRunTheTextsAreCounted(t *testing.T) {
+	message := &Message{Role: "user", Json: `{"role":"user","content":[{"type":"text","text":"caf\u00e9"}]}`}
+	run := []*Message{message, {Role: "assistant", Content: "b\xff"}, {Role: "user", Json: "{"}}
+	if got := standIn(run).Content; got != "café"+separator+"text"+separator+"user"+separator+"b\uFFFD"+separator+"{" {
+		t.Fatal(got)
+	}
+	for len(run) < 9+maxParsed/len(message.Json) {
+		run = append(run, message)
+	}
+	if got := standIn(run).Content; !strings.HasPrefix(got, message.Json+separator) {
+		t.Fatal(got[:99])
+	}
+}
+
+func BenchmarkALongConversation(b *testing.B) {
+	var messages []*Message
+	for number := 0; number < 20000; number++ {
+		text := strings.Repeat("word ", 70)
+		messages = append(messages, &Message{Role: []string{"user", "assistant"}[number%2],
+			Json: compactJSON(map[string]any{"role": "user", "content": text})})
+	}
+	for round := 0; round < b.N; round++ {
+		if _, err := sentMessages(messages); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestMoreTextThanCanBeSentIsNotSent(t *testing.T) {
 	client := dial(t, unused(t), Options{})
 	request := asked(strings.Repeat("x", maxTextBytes+1))

@@ -138,6 +138,9 @@ func (c *Client) Ready(ctx context.Context) bool {
 		if state == connectivity.Ready {
 			return true
 		}
+		if idle, can := any(c.conn).(interface{ Connect() }); can && state == connectivity.Idle {
+			idle.Connect() // newer versions of gRPC don't reconnect by themselves after a connection was lost
+		}
 		if state == connectivity.Shutdown || !c.conn.WaitForStateChange(ctx, state) {
 			return false
 		}
