@@ -54,8 +54,10 @@ twins: $(VENV)/.ready-dev  ## write the clients' handles, and the blocking twins
 	@$(BIN)/python -m tools.twins
 	@$(BIN)/python -m tools.typescript
 
-proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb
+proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb and the Go client's stubs
 	@$(BIN)/python proto/generate.py
+	@if command -v protoc-gen-go-grpc >/dev/null; then PYTHONPATH=tests $(BIN)/python -m support.golang stubs; else \
+	  echo "The Go client's stubs aren't made: make go installs what makes them, as root" >&2; fi
 
 # Debian's gRPC is 576 MB with Go: too much to install for each run of the tests, which take the Go client along where it is there.
 GO := go version >/dev/null 2>&1 && [ -d /usr/share/gocode/src/google.golang.org/grpc ] || { apt-get update -qq && \
