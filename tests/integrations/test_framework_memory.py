@@ -27,7 +27,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from germane import Agent, Germane, InvalidInput, sync
 from germane.integrations.langgraph import CompactionMiddleware
 from germane.integrations.langgraph_memory import AgentMemoryMiddleware
-from germane.integrations.memory_calls import placed
+from germane.integrations.memory_calls import MemoryCalls, placed
 from germane.integrations.openai_agents_memory import MemorySession
 from germane.integrations.pydantic_ai import HistoryCompaction
 from germane.integrations.pydantic_ai_memory import MemoryCapability
@@ -41,6 +41,13 @@ ASKS = "What does my greyhound Biscuit eat?"
 TURNS = (ASKS, "Order a vase.", "Does Biscuit drink oolong tea as well?")
 SAID = "By e-mail."
 Converse = Callable[..., Awaitable[Any]]
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine may take longer than the adapters' own deadline."""
+    defaults = MemoryCalls.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(MemoryCalls.__init__, "__kwdefaults__", {**defaults, "deadline": 20.0})
 
 
 @pytest.fixture
@@ -196,6 +203,19 @@ async def test_a_run_without_a_session_isnt_remembered(
             await agent.ainvoke({"messages": [HumanMessage(ASKS)]})
         assert sum(record.name == "germane.integrations" for record in caplog.records) == warnings
     assert "oolong" not in str(server.bodies)
+
+
+async def test_a_run_of_langchains_may_name_its_user(server: LocalProvider, owner: Agent) -> None:
+    """Each user has their own memory; a name that can't be used is no reason to fail, and remembers nothing."""
+    memory = AgentMemoryMiddleware(owner, session="tuesday")
+    agent = create_agent(chat_model(server), [order], middleware=[memory])
+    for user in ("ana", "ana", "ben", "", 5):
+        await agent.ainvoke({"messages": [HumanMessage(f"{ASKS} {user}")]}, {"configurable": {"germane_user": user}})
+        await memory.flush()
+    assert "oolong" not in str(server.bodies)
+    for user, count in (("ana", 2), ("ben", 1)):
+        kept = (await owner.within(user=user).messages(session="tuesday", limit=100)).messages
+        assert sum(one.role == "user" for one in kept) == count
 
 
 async def test_memory_stands_behind_compaction(server: LocalProvider, owner: Agent) -> None:

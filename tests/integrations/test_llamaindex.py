@@ -23,6 +23,7 @@ from llama_index.core.storage.chat_store import SimpleChatStore
 
 from germane import Germane, InvalidInput, sync
 from germane.integrations.llamaindex import AgentMemory, BlockingAgentMemory, memory
+from germane.integrations.memory_calls import MemoryCalls
 from germane.ports.models import Embedder
 from germane_testing.provider import LocalProvider, answers, calls_tools, provider_in_thread
 from support.llamaindex_llm import OpenAI
@@ -35,6 +36,13 @@ MODEL = "gpt-5.4"
 FACT = "My greyhound Biscuit eats oolong tea leaves."
 ASKS = "What does my greyhound Biscuit eat?"
 SAID = "By e-mail, then."
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine may take longer than the adapters' own deadline."""
+    defaults = MemoryCalls.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(MemoryCalls.__init__, "__kwdefaults__", {**defaults, "deadline": 20.0})
 
 
 @pytest.fixture

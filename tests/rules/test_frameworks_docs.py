@@ -11,11 +11,19 @@ from typing import Any
 import pytest
 
 import support.llamaindex_llm
+from germane.integrations.memory_calls import MemoryCalls
 from germane_testing.provider import LocalProvider, calls_tools, provider_in_thread
 from support.code_blocks import blocks, run
 from support.source_tree import ROOT
 
 PAGE = (ROOT / "docs" / "use" / "frameworks.md").read_text("utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loaded machine may take longer than the adapters' own deadline."""
+    defaults = MemoryCalls.__init__.__kwdefaults__ or {}
+    monkeypatch.setattr(MemoryCalls.__init__, "__kwdefaults__", {**defaults, "deadline": 20.0})
 
 
 @pytest.fixture

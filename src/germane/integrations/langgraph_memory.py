@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 class _Call(NamedTuple):
     """A call of the model whose messages could be read."""
 
+    agent: Any
     session: str
     written: list[dict[str, Any]]
     asking: dict[str, Any]
@@ -42,9 +43,9 @@ class AgentMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
     """Middleware for `langchain.agents.create_agent`. `agent` is one of `germane.sync`, or one of `germane.Germane` where the
     agent is awaited (`ainvoke`, `astream`).
 
-    The session is `session`, or else the `thread_id` of the run; a run without either isn't remembered. The other arguments are
-    those of `assemble`. Raises `InvalidInput` at once; a run never fails because of germane. Beside `CompactionMiddleware`, it
-    stands behind that in the list."""
+    The session is `session`, or else the `thread_id` of the run; a run without either isn't remembered. A run may name its user
+    as `germane_user` beside the `thread_id`. The other arguments are those of `assemble`. Raises `InvalidInput` at once; a run
+    never fails because of germane. Beside `CompactionMiddleware`, it stands behind that in the list."""
 
     def __init__(self, agent: Agent | sync.Agent, **terms: Unpack[Terms]) -> None:
         super().__init__()
@@ -55,23 +56,21 @@ class AgentMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if isinstance(self._calls, AsyncCalls):
             self._calls.warn("remembers nothing for a call that isn't awaited", TypeError("give an agent of germane.sync"))
             return handler(request)
-        if (call := self._read(request)) is None:
+        if (call := self._calls.safely(lambda: self._read(request))) is None:
             return handler(request)
-        context = self._calls.context(self._calls.agent, call.written, call.asking, **call.more)
-        response = handler(_with(request, call, context))
-        self._record(request, response, call)
+        context = self._calls.context(call.agent, call.written, call.asking, **call.more)
+        response = handler(self._calls.safely(lambda: _with(request, call, context)) or request)
+        self._calls.safely(lambda: self._record(request, response, call))
         return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> Any:
-        if (call := self._read(request)) is None:
+        if (call := self._calls.safely(lambda: self._read(request))) is None:
             return await handler(request)
-        agent: Any = self._calls.agent
-        response = await handler(
-            _with(request, call, await self._calls.acontext(agent, call.written, call.asking, **call.more))
-        )
-        self._record(request, response, call)
+        context = await self._calls.acontext(call.agent, call.written, call.asking, **call.more)
+        response = await handler(self._calls.safely(lambda: _with(request, call, context)) or request)
+        self._calls.safely(lambda: self._record(request, response, call))
         return response
 
     def flush(self, timeout: float = 5.0) -> Any:
@@ -80,29 +79,32 @@ class AgentMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         return self._calls.flush(timeout)
 
     def _read(self, request: ModelRequest[Any]) -> _Call | None:
-        session = self._calls.session_of(_thread())
-        written = None if session is None else self._calls.readable(stand_ins, request.messages)
-        if session is None or written is None:
+        named = _named()
+        session = self._calls.session_of(named.get("thread_id"))
+        written = stand_ins(request.messages)
+        if session is None or not written:
             return None
         system = request.system_message.text if request.system_message else None
         asking = {"model": model_name(request.model), "provider": "openai", "session": session, "system": system or None}
-        tools = self._calls.readable(tool_schemas, request.tools)
-        return _Call(session, written, asking, {"tools": tools} if tools else {})
+        tools = tool_schemas(request.tools)
+        user = named.get("germane_user")
+        agent: Any = self._calls.agent if user is None else self._calls.agent.within(user=user)
+        return _Call(agent, session, written, asking, {"tools": tools} if tools else {})
 
     def _record(self, request: ModelRequest[Any], response: object, call: _Call) -> None:
         """What the state holds, which another middleware hasn't shortened, and the answer."""
         state: Any = request.state
         history = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
         said = [*(history or request.messages), *getattr(response, "result", ())]
-        agent: Any = self._calls.agent
-        self._calls.record(agent, lambda: said, call.session)
+        self._calls.record(call.agent, lambda: said, call.session)
 
 
-def _thread() -> object:
+def _named() -> Mapping[str, Any]:
+    """What the run's configuration names."""
     try:
-        return get_config().get("configurable", {}).get("thread_id")
+        return get_config().get("configurable") or {}
     except RuntimeError:
-        return None
+        return {}
 
 
 def _with(request: ModelRequest[Any], call: _Call, context: Context | None) -> ModelRequest[Any]:

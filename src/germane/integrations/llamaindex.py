@@ -63,9 +63,10 @@ class AgentMemory(_Memory):
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """Returns the history with what is known."""
         history = await self.aget_all()
-        if (written := self._calls.readable(_written, history)) is None:
+        if not (written := self._calls.safely(lambda: _written(history))):
             return history
-        return _with(await self._calls.context(self._calls.agent, written, self._asking), written, history)
+        context = await self._calls.context(self._calls.agent, written, self._asking)
+        return self._calls.safely(lambda: _with(context, written, history)) or history
 
     async def aput(self, message: ChatMessage) -> None:
         await self.aput_messages([message])
@@ -73,7 +74,7 @@ class AgentMemory(_Memory):
     async def aput_messages(self, messages: list[ChatMessage]) -> None:
         for message in messages:
             await super().aput(message)
-        if _ends_with_an_answer(messages):
+        if self._calls.safely(lambda: _ends_with_an_answer(messages)):
             history = await self.aget_all()
             self._calls.record(self._calls.agent, lambda: history, self.chat_store_key)
 
@@ -102,9 +103,10 @@ class BlockingAgentMemory(_Memory):
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """Returns the history with what is known."""
         history = self.get_all()
-        if (written := self._calls.readable(_written, history)) is None:
+        if not (written := self._calls.safely(lambda: _written(history))):
             return history
-        return _with(self._calls.context(self._calls.agent, written, self._asking), written, history)
+        context = self._calls.context(self._calls.agent, written, self._asking)
+        return self._calls.safely(lambda: _with(context, written, history)) or history
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         return await asyncio.to_thread(self.get, input, **kwargs)
@@ -118,7 +120,7 @@ class BlockingAgentMemory(_Memory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         for message in messages:
             super().put(message)
-        if _ends_with_an_answer(messages):
+        if self._calls.safely(lambda: _ends_with_an_answer(messages)):
             history = self.get_all()
             self._calls.record(self._calls.agent, lambda: history, self.chat_store_key)
 

@@ -86,12 +86,12 @@ class MemoryCalls(Generic[A]):
         self.warn("remembers nothing for a call", LookupError("give session=, or name a conversation in the framework's way"))
         return None
 
-    def readable(self, written: Callable[[Sequence[Any]], list[T]], messages: Sequence[Any]) -> list[T] | None:
-        """Returns what `written` makes of a framework's messages; None where there are none, or where it raises."""
+    def safely(self, work: Callable[[], T]) -> T | None:
+        """Returns what `work` returns, which reads or writes a framework's own objects; None where it raises."""
         try:
-            return written(messages) or None
+            return work()
         except Exception as error:
-            self.warn("can't read the messages of a call", error)
+            self.warn("can't read or write the messages of a call", error)
             return None
 
     def warn(self, what: str, error: BaseException) -> None:

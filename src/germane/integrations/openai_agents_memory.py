@@ -58,11 +58,10 @@ class MemorySession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         await self._session.add_items(items)
-        if not any(_is_answer(item) for item in items):
-            return
-        said = _own_ids(await self._session.get_items())
-        agent: Any = self._calls.agent
-        self._calls.record(agent, lambda: said, self.session_id)
+        if self._calls.safely(lambda: any(_is_answer(item) for item in items)):
+            said = await self._session.get_items()
+            agent: Any = self._calls.agent
+            self._calls.safely(lambda: self._calls.record(agent, lambda: _own_ids(said), self.session_id))
 
     async def pop_item(self) -> TResponseInputItem | None:
         return await self._session.pop_item()
@@ -72,27 +71,33 @@ class MemorySession:
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig(call_model_input_filter=…)`. Where OpenAI holds the conversation, it changes nothing."""
-        given: list[Any] = list(data.model_data.input)
-        written = self._calls.readable(_own_ids, given)
-        if written is None or is_continued(given):
+        call = self._calls.safely(lambda: self._read(data))
+        if call is None:
             return data.model_data
-        system = data.model_data.instructions
-        asking = {
-            "model": self._model or model_name_of(data.agent),
-            "provider": "openai-responses",
-            "session": self.session_id,
-            "system": system or None,
-        }
-        tools = self._calls.readable(lambda agents: list(agent_schemas(agents[0])), [data.agent])
+        written, asking, tools = call
         agent: Any = self._calls.agent
-        context = await self._calls.acontext(agent, written, asking, **({"tools": tools} if tools else {}))
+        context = await self._calls.acontext(agent, written, asking, **tools)
+        given, system = data.model_data.input, data.model_data.instructions
         if (place := placed(context, written, system)) is None:
             return data.model_data
         items: list[Any] = [
             {"role": one.role, "content": one.text} if one.origin is None else given[one.origin] for one in place.messages
         ]
-        instructions = "\n\n".join(filter(None, (place.stable, system))) or None
-        return ModelInputData(input=items, instructions=instructions)
+        return ModelInputData(input=items, instructions="\n\n".join(filter(None, (place.stable, system))) or None)
+
+    def _read(self, data: CallModelData[Any]) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]] | None:
+        """The items, and the arguments of `assemble`: those that a fallback has too, and the tools."""
+        given: list[Any] = list(data.model_data.input)
+        if not given or is_continued(given):
+            return None
+        tools = list(agent_schemas(data.agent))
+        asking = {
+            "model": self._model or model_name_of(data.agent),
+            "provider": "openai-responses",
+            "session": self.session_id,
+            "system": data.model_data.instructions or None,
+        }
+        return _own_ids(given), asking, {"tools": tools} if tools else {}
 
     async def flush(self, timeout: float = 5.0) -> bool:
         """Waits until the turns so far are recorded, for at most `timeout` seconds. Returns whether they are."""

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
 
 
+_Read = tuple[list[StandInPart], dict[str, Any], dict[str, Any]]
+
+
 class MemoryCapability(AbstractCapability[Any]):
     """A capability for `Agent(capabilities=[…])`. `agent` is one of `germane.Germane`, or one of `germane.sync` for `run_sync`.
 
@@ -41,33 +44,37 @@ class MemoryCapability(AbstractCapability[Any]):
         self._calls = calls_of(agent, terms)
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
-        session = self._calls.session_of(ctx.conversation_id)
-        found = None if session is None else self._calls.readable(pieces_of, request_context.messages)
-        if session is None or found is None:
+        call = self._calls.safely(lambda: self._read(ctx, request_context))
+        if call is None:
             return request_context
+        found, asking, tools = call
         written = [piece.raw for piece in found]
-        parameters = request_context.model_request_parameters
-        system = instructions_of(request_context.messages, parameters.instruction_parts)
-        asking = {
-            "model": request_context.model.model_name,
-            "provider": "openai",
-            "session": session,
-            "system": system or None,
-        }
-        tools = self._calls.readable(_schemas, [*parameters.function_tools, *parameters.output_tools])
         agent: Any = self._calls.agent
-        context = await self._calls.acontext(agent, written, asking, **({"tools": tools} if tools else {}))
-        if (place := placed(context, written, system)) is not None:
-            request_context.messages = _with(place, found, request_context.messages)
+        context = await self._calls.acontext(agent, written, asking, **tools)
+        given = request_context.messages
+        place = placed(context, written, asking["system"])
+        if place is not None and (messages := self._calls.safely(lambda: _with(place, found, given))) is not None:
+            request_context.messages = messages
         return request_context
+
+    def _read(self, ctx: RunContext[Any], request: ModelRequestContext) -> _Read | None:
+        """The parts of the messages, and the arguments of `assemble`: those that a fallback has too, and the tools."""
+        session, found = self._calls.session_of(ctx.conversation_id), pieces_of(request.messages)
+        if session is None or not found:
+            return None
+        parameters = request.model_request_parameters
+        system = instructions_of(request.messages, parameters.instruction_parts) or None
+        tools = [tool_schema(tool) for tool in (*parameters.function_tools, *parameters.output_tools)]
+        asking = {"model": request.model.model_name, "provider": "openai", "session": session, "system": system}
+        return found, asking, {"tools": tools} if tools else {}
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         if (session := self._calls.session_of(ctx.conversation_id)) is not None:
-            said = [message for message in ctx.messages if message is not response]
+            said = [*(message for message in ctx.messages if message is not response), response]
             agent: Any = self._calls.agent
-            self._calls.record(agent, lambda: [*said, response], session)
+            self._calls.safely(lambda: self._calls.record(agent, lambda: said, session))
         return response
 
     def flush(self, timeout: float = 5.0) -> Any:
@@ -79,10 +86,6 @@ class MemoryCapability(AbstractCapability[Any]):
     def get_serialization_name(cls) -> str | None:
         """None: an agent of germane's is an object, which a specification can't hold."""
         return None
-
-
-def _schemas(tools: Sequence[Any]) -> list[dict[str, Any]]:
-    return [tool_schema(tool) for tool in tools]
 
 
 def _with(place: PlacedMessages, found: Sequence[StandInPart], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
