@@ -178,6 +178,35 @@ async def test_an_engine_that_fails_or_hangs_stops_no_run(
     assert sum(record.name == "germane.integrations" for record in caplog.records) == 1
 
 
+@pytest.mark.parametrize(
+    ("converse", "reader"),
+    [
+        (by_langchain, "langgraph_memory.stand_ins"),
+        (by_langchain, "langgraph_memory._with"),
+        (by_pydantic, "pydantic_ai_memory.pieces_of"),
+        (by_pydantic, "pydantic_ai_memory._with"),
+        (by_agents, "openai_agents_memory._own_ids"),
+        (by_agents, "openai_agents_memory._is_answer"),
+    ],
+)
+async def test_what_cant_be_read_or_written_stops_no_run(
+    converse: Converse,
+    reader: str,
+    server: LocalProvider,
+    owner: Agent,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise KeyError("odd")
+
+    monkeypatch.setattr(f"germane.integrations.{reader}", broken)
+    with caplog.at_level(logging.WARNING, "germane.integrations"):
+        assert await converse(server, owner, (ASKS,)) == [ASKS]
+    assert server.refused == []
+    assert sum(record.name == "germane.integrations" for record in caplog.records) == 1
+
+
 def test_blocking_runs_have_an_agent_of_germane_sync(server: LocalProvider, embedder: Embedder) -> None:
     with sync.Germane.open(":memory:", embedder=embedder) as opened:
         owner = opened.agent("support", user="caroline")
