@@ -13,7 +13,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint bench soak docs twins proto clean
+.PHONY: help demo test check lint bench soak docs twins proto go clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -54,8 +54,19 @@ twins: $(VENV)/.ready-dev  ## write the clients' handles, and the blocking twins
 	@$(BIN)/python -m tools.twins
 	@$(BIN)/python -m tools.typescript
 
-proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb
+proto: $(VENV)/.ready-dev  ## compile proto/ to src/germane/grpc/contract.binpb and the Go client's stubs
 	@$(BIN)/python proto/generate.py
+	@if command -v protoc-gen-go-grpc >/dev/null; then PYTHONPATH=tests $(BIN)/python -m support.golang stubs; else \
+	  echo "The Go client's stubs aren't made: make go installs what makes them, as root" >&2; fi
+
+# Debian's gRPC is 576 MB with Go: too much to install for each run of the tests, which take the Go client along where it is there.
+GO := go version >/dev/null 2>&1 && [ -d /usr/share/gocode/src/google.golang.org/grpc ] || { apt-get update -qq && \
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev golang-go golang-google-grpc-dev \
+  golang-github-golang-protobuf-1-5-dev golang-google-protobuf-dev protoc-gen-go protoc-gen-go-grpc; } >/dev/null
+
+go: $(VENV)/.ready-dev  ## install Debian's Go and gRPC, and test the Go client with the race detector
+	@$(GO)
+	@PYTHONPATH=tests $(BIN)/python -m support.golang test -race $(ARGS)
 
 clean:  ## remove .venv and all generated files
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .inline-snapshot

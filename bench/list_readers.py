@@ -326,6 +326,8 @@ LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
                 *("frameworks.said", "frameworks.assistant", "frameworks.result"),
             )
         },
+        "integrations.memory_calls.placed": _ONE,
+        "integrations.openai_agents.is_continued": _ONE,
         "kinds.blocks.plans.edit_block": "kinds.blocks.document.BlockDocument.apply, which is measured",
         "kinds.blocks.plans.words_of": "kinds.blocks.document.BlockDocument.apply, which is measured with it",
         "kinds.blocks.access.digest_of": _ONE,

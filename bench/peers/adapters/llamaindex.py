@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage  # type: ignore[import-not-found]
-from llama_index.core.base.embeddings.base import BaseEmbedding  # type: ignore[import-not-found]
-from llama_index.core.schema import TextNode  # type: ignore[import-not-found]
+from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import TextNode
 
 from bench.peers.adapters.embedder import Embedder
 from bench.peers.adapters.memory import Memory
 from bench.peers.adapters.serve import serve
 
 
-class _Embeds(BaseEmbedding):  # type: ignore[misc]
+class _Embeds(BaseEmbedding):
     shared: Any
 
     def _get_text_embedding(self, text: str) -> list[float]:

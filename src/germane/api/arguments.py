@@ -18,7 +18,15 @@ from germane.catalog.profiles import Catalog, Profile
 from germane.clock import Clock, aware
 from germane.compaction.strategy import CompactionStrategy, Summarise
 from germane.dialects.framework_messages import MessagePiece as MessagePiece
-from germane.dialects.framework_messages import as_message, as_messages, instructions_in, is_langchain, is_pydantic
+from germane.dialects.framework_messages import (
+    as_chat_message,
+    as_message,
+    as_messages,
+    instructions_in,
+    is_langchain,
+    is_llamaindex,
+    is_pydantic,
+)
 from germane.dialects.framework_messages import joined as joined
 from germane.dialects.opaque import as_result as as_result
 from germane.dialects.opaque import opaque as opaque
@@ -242,8 +250,9 @@ def check_message_list(messages: object, limit: Limit) -> Sequence[Any]:
 
 
 def as_dicts(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
-    """Yields the messages, each taken once; LangChain's and Pydantic AI's as dicts, of which a request of the latter may give
-    several. `first` is the index of the first message, for the error. Raises `InvalidInput` for one that can't be read."""
+    """Yields the messages, each taken once; those of LangChain, LlamaIndex and Pydantic AI as dicts, of which a request of the
+    last may give several. `first` is the index of the first message, for the error. Raises `InvalidInput` for one that can't be
+    read."""
     for index, raw in enumerate(messages, first):
         if type(raw) is dict or type(raw) is Message:
             yield raw
@@ -251,6 +260,8 @@ def as_dicts(messages: Iterable[Any], *, first: int = 0) -> Iterator[Any]:
         try:
             if is_langchain(raw):
                 raw = as_message(raw)
+            elif is_llamaindex(raw):
+                raw = as_chat_message(raw)
             elif is_pydantic(raw):
                 yield from [*as_messages(raw)]
                 continue

@@ -1,6 +1,6 @@
-"""Framework messages: messages of LangChain and Pydantic AI, and messages given in pieces, as provider messages.
+"""Framework messages: messages of LangChain, LlamaIndex and Pydantic AI, and messages given in pieces, as provider messages.
 
-The objects of LangChain are told by their fields, those of Pydantic AI by their kinds; neither library is imported.
+The objects of LangChain and LlamaIndex are told by their fields, those of Pydantic AI by their kinds; no library is imported.
 """
 
 from __future__ import annotations
@@ -113,6 +113,67 @@ def _claudes_result(message: dict[str, Any]) -> dict[str, Any]:
     """A failed result in the shape of Anthropic, which alone can say so."""
     result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"], "is_error": True}
     return {"role": "user", "content": [result]} | ({"id": message["id"]} if "id" in message else {})
+
+
+# LlamaIndex's messages hold blocks. Calls are blocks too, or stand in `additional_kwargs` as OpenAI's client gave them.
+
+
+_UNTOLD = {"image": "image/png", "video": "video/mp4", "document": "application/pdf"}
+_LLAMA_ROLES = {"developer": "system", "chatbot": "assistant", "model": "assistant", "function": "tool"}
+
+
+def is_llamaindex(value: object) -> bool:
+    """Returns whether `value` is one of LlamaIndex's messages."""
+    kind = getattr(type(value), "model_fields", None)
+    return isinstance(kind, Mapping) and {"role", "blocks", "additional_kwargs"} <= kind.keys()
+
+
+def as_chat_message(message: Any) -> dict[str, Any]:
+    """Returns LlamaIndex's message as the chat API takes it. Thinking and what was cited are left out."""
+    role = str(getattr(message.role, "value", message.role))
+    role = _LLAMA_ROLES.get(role, role)
+    blocks = list(message.blocks)
+    texts = [block.text for block in blocks if block.block_type == "text"]
+    files = [part for block in blocks if (part := _llama_file(block)) is not None]
+    content: Any = "\n".join(texts)
+    if files:
+        content = [*({"type": "text", "text": text} for text in texts), *files]
+    extra = mapping(message.additional_kwargs) or {}
+    if role == "tool":
+        return {"role": role, "tool_call_id": str(extra.get("tool_call_id") or ""), "content": content}
+    calls = [*_llama_calls(blocks, extra)] if role == "assistant" else []
+    if not calls:
+        return {"role": role, "content": content}
+    return {"role": role, "content": content or None, "tool_calls": [_written(call) for call in calls]}
+
+
+def _llama_calls(blocks: Sequence[Any], extra: Mapping[str, Any]) -> Iterator[ToolCall]:
+    found = [block for block in blocks if block.block_type == "tool_call"]
+    for number, block in enumerate(found):
+        given = block.tool_kwargs
+        arguments = given if isinstance(given, str) else json_text(given)
+        yield ToolCall(id=block.tool_call_id or f"unnamed_{number}", name=block.tool_name, arguments=arguments)
+    for call in () if found else extra.get("tool_calls") or ():
+        fields = mapping(call if isinstance(call, Mapping) else call.model_dump()) or {}
+        function = mapping(fields.get("function")) or {}
+        if function:
+            arguments = str(function.get("arguments") or "{}")
+            yield ToolCall(id=str(fields.get("id") or ""), name=str(function.get("name") or ""), arguments=arguments)
+
+
+def _llama_file(block: Any) -> dict[str, Any] | None:
+    """A picture, a sound or a document; None for any other block. What only a path names isn't read."""
+    kind = block.block_type
+    if kind not in ("image", "audio", "video", "document"):
+        return None
+    data, url = getattr(block, "data" if kind == "document" else kind, None), getattr(block, "url", None)
+    media = f"audio/{block.format or 'wav'}" if kind == "audio" else getattr(block, f"{kind}_mimetype", None) or _UNTOLD[kind]
+    if isinstance(data, bytes) and data:  # LlamaIndex keeps them as base64
+        return _file(media, base64.b64decode(data))
+    if url is None:
+        return None
+    name = f"{kind}_url"
+    return {"type": name, name: {"url": str(url)}}
 
 
 # A request of Pydantic AI's holds several parts, and each of them is a message of a provider's. A response is one

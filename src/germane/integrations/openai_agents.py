@@ -68,16 +68,16 @@ def show_earlier_tool(archive: Archive) -> FunctionTool:
 def _compacted(compaction: FrameworkCompaction, data: CallModelData[Any]) -> ModelInputData:
     given: list[Any] = data.model_data.input
     elsewhere = _is_elsewhere(data.agent)
-    if not elsewhere and _is_continued(given):
+    if not elsewhere and is_continued(given):
         return data.model_data
     if elsewhere and (lost := _without_calls(given)):
         given = [_closed(item) if index in lost else item for index, item in enumerate(given)]
     found = compaction.compact(
         given,
-        model=_model_name(data.agent),
+        model=model_name_of(data.agent),
         provider="openai-responses",
         system=data.model_data.instructions,
-        tools=list(_schemas(data.agent)),
+        tools=list(agent_schemas(data.agent)),
     )
     kept = list(given) if is_unchanged(found, given) else list(_items(found, given))
     kept = list(_together(kept)) if elsewhere else kept
@@ -110,7 +110,7 @@ def _closed(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "user", "content": "\n".join(map(result_as_text, results))}
 
 
-def _is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
+def is_continued(items: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the newest items answer a call that isn't among the items: then the server holds the conversation before them."""
     called = {call_id(item) for item in items if item.get("type") in OUTPUTS}
     for item in reversed(items):
@@ -174,14 +174,14 @@ def _rank(item: Mapping[str, Any]) -> int:
     return 0 if kind in OUTPUTS or kind == "reasoning" else 1 if kind in _CALLS else 2
 
 
-def _model_name(agent: Agent[Any]) -> str:
+def model_name_of(agent: Agent[Any]) -> str:
     if isinstance(agent.model, str):
         return agent.model
     found = get_default_model() if agent.model is None else getattr(agent.model, "model", "")
     return found if isinstance(found, str) else ""
 
 
-def _schemas(agent: Agent[Any]) -> Iterator[dict[str, Any]]:
+def agent_schemas(agent: Agent[Any]) -> Iterator[dict[str, Any]]:
     """The agent's own functions as they are sent, for counting."""
     for tool in agent.tools:
         if isinstance(tool, FunctionTool):

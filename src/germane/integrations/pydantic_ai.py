@@ -75,8 +75,8 @@ class HistoryCompaction(AbstractCapability[Any]):
         compact = partial(
             self._compaction.compact,
             model=request_context.model.model_name,
-            system=_instructions(request_context.messages, parameters.instruction_parts),
-            tools=[_schema(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
+            system=instructions_of(request_context.messages, parameters.instruction_parts),
+            tools=[tool_schema(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
         )
         given = list(request_context.messages)
         request_context.messages = await asyncio.to_thread(
@@ -102,7 +102,7 @@ def history_processor(
     compaction = FrameworkCompaction(model=model, max_tokens=max_tokens, strategy=strategy, archive=archive)
 
     async def compact_history(ctx: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
-        compact = partial(compaction.compact, model=ctx.model.model_name, system=_instructions(messages, None))
+        compact = partial(compaction.compact, model=ctx.model.model_name, system=instructions_of(messages, None))
         return await asyncio.to_thread(compaction.safely, lambda: compacted_messages(messages, compact), messages)
 
     return compact_history
@@ -118,7 +118,7 @@ def show_earlier_tool(archive: Archive) -> Tool[Any]:
     return Tool.from_schema(show, tool.name, tool.description, tool.parameters)
 
 
-def _instructions(messages: Sequence[ModelMessage], parts: Sequence[Any] | None) -> str:
+def instructions_of(messages: Sequence[ModelMessage], parts: Sequence[Any] | None) -> str:
     """What is sent apart from the messages' parts that have a stand-in: the instructions, and their later changes."""
     requests = [message for message in messages if isinstance(message, ModelRequest)]
     changes = [part.render() for request in requests for part in request.parts if isinstance(part, InstructionDeltaPart)]
@@ -130,7 +130,7 @@ def _newest(requests: Sequence[ModelRequest]) -> Iterator[str]:
     yield next((request.instructions for request in reversed(requests) if request.instructions), "")
 
 
-def _schema(tool: ToolDefinition) -> dict[str, Any]:
+def tool_schema(tool: ToolDefinition) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
 
 
@@ -148,7 +148,7 @@ _MARK = {"germane": "summary"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
+class StandInPart:
     """A stand-in, and where it comes from: the message's number, and the number of its part in a request."""
 
     raw: dict[str, Any]
@@ -158,19 +158,20 @@ class _Piece:
 
 def stand_ins(messages: Sequence[pydantic.ModelMessage]) -> list[dict[str, Any]]:
     """Returns the stand-ins of all messages."""
-    return [piece.raw for piece in _pieces(messages)]
+    return [piece.raw for piece in pieces_of(messages)]
 
 
-def _pieces(messages: Sequence[pydantic.ModelMessage]) -> list[_Piece]:
+def pieces_of(messages: Sequence[pydantic.ModelMessage]) -> list[StandInPart]:
+    """Returns the stand-ins of all messages with their places."""
     ids = CallIds()
-    pieces: list[_Piece] = []
+    pieces: list[StandInPart] = []
     for number, message in enumerate(messages):
         if isinstance(message, pydantic.ModelResponse):
-            pieces.append(_Piece(raw=_response(message, ids), message=number))
+            pieces.append(StandInPart(raw=_response(message, ids), message=number))
             continue
         for index, part in enumerate(message.parts):
             if (raw := _request_part(part, ids)) is not None:
-                pieces.append(_Piece(raw=raw, message=number, part=index))
+                pieces.append(StandInPart(raw=raw, message=number, part=index))
     return pieces
 
 
@@ -229,7 +230,7 @@ def compacted_messages(
     responses are one response, as chat APIs take them."""
     runs = runs_of_calls(messages, _calls, _results)
     messages = [run[0] if len(run) == 1 else _joined(run) for run in runs]
-    pieces = _pieces(messages)
+    pieces = pieces_of(messages)
     given = [piece.raw for piece in pieces]
     compaction = compact(given)
     if is_unchanged(compaction, given):
@@ -263,7 +264,7 @@ class _Back:
     """Puts messages together again from stand-ins, one after another."""
 
     messages: Sequence[pydantic.ModelMessage]
-    pieces: Sequence[_Piece]
+    pieces: Sequence[StandInPart]
     out: list[pydantic.ModelMessage] = field(default_factory=list)
     parts: list[tuple[int, Any]] = field(default_factory=list)
     """Parts of the request that is being put together, with their numbers in it; -1 for a new part."""
