@@ -229,7 +229,7 @@ class _Crossing(Generic[T]):
         self._task: asyncio.Task[None] | None = None
 
     async def answer(self) -> T:
-        """Returns what the work returns, and raises what it raises. Cancelling this cancels the work and doesn't wait for it."""
+        """Returns what the work returns, and raises what it raises. Cancelling it cancels the work, and doesn't wait."""
         answered = self._answered
         assert answered is not None
         self._there.call_soon_threadsafe(self._start)

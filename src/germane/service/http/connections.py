@@ -129,6 +129,7 @@ class _StrictParser(h11.Connection):
         self._takes_body = takes_body
         self.body_taken = False
         """Whether the application reads the body of the latest request."""
+        self._held = b""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -136,6 +137,15 @@ class _StrictParser(h11.Connection):
             self.body_taken = self._takes_body(event.target)
             self._check(dict(event.headers))
         return event
+
+    def send(self, event: Any) -> bytes | None:
+        """Returns what is to be written. The head of an answer of known length goes out with its first part: the client is
+        woken once."""
+        output = super().send(event)
+        held, self._held = self._held, b""
+        if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
+            self._held, output = output or b"", b""
+        return held + output if held and output is not None else output
 
     def _check(self, headers: dict[bytes, bytes]) -> None:
         chunked, length = b"transfer-encoding" in headers, headers.get(b"content-length")
