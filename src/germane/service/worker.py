@@ -28,6 +28,7 @@ from germane.service.http.api import Api, closed_for, takes_body
 from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
+from germane.service.http.tls import server_context
 from germane.service.monitoring import Monitor, monitoring
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
@@ -145,7 +146,14 @@ async def _listen(
     http = None
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
-        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes_body)
+        http = HttpServer(
+            _app(monitor, doors),
+            service.http,
+            reuse_port=reuse_port,
+            limits=limits,
+            takes_body=takes_body,
+            tls=server_context(service),
+        )
         await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from germane.api.remote.answer import Answer, ClientMetadata
 from germane.api.remote.fallback import Fallback, FallbackPolicy, model_provider, own_messages
 from germane.api.remote.handles import OF_ORG, ClientVerbs
 from germane.api.remote.http_connection import HttpConnection, Refusal
-from germane.api.remote.operation_call import ClientScope, OperationCall, ScopedClient, arguments_to_json
+from germane.api.remote.operation_call import ClientScope, OperationCall, Pem, ScopedClient, arguments_to_json
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.types.budget import Effort
 from germane.types.checks import check_answer_time, check_type
@@ -198,11 +197,15 @@ class RemoteGermane:
         breaker: int = 5,
         cooldown: float = 1.0,
         plaintext: bool = False,
-        tls: ssl.SSLContext | None = None,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
     ) -> None:
         self._scope = ClientScope(org=org)
         self._policy = FallbackPolicy(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
-        self._connection = self._connects(url, key=key, plaintext=plaintext, tls=tls)
+        self._connection = self._connects(
+            url, key=key, plaintext=plaintext, roots=roots, certificate=certificate, certificate_key=certificate_key
+        )
 
     def __repr__(self) -> str:
         return f"<RemoteGermane {self._connection.url}{' key' if self._connection.key else ''}>"

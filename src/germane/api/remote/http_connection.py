@@ -14,12 +14,13 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from germane.api.remote.fallback import Fallback
-from germane.api.remote.operation_call import checked_key
+from germane.api.remote.operation_call import Pem, check_pair, checked_key, read_pem
 from germane.errors import (
     Conflict,
     ConsentNeeded,
@@ -84,19 +85,32 @@ class Refusal(Fallback):
 
 class HttpConnection:
     """The connections to the service at `url`, such as `https://memory.example.com`; a path in it stands before those of the
-    service. `key` is sent with each request, without TLS to this machine only, unless `plaintext` is true. `tls` replaces the
-    system's certificates and settings. Belongs to the event loop that runs when it is opened.
+    service. `key` is sent with each request, without TLS to this machine only, unless `plaintext` is true. `roots` are the
+    certificates that the service's is verified with, in the place of the system's; `certificate` and `certificate_key` are the
+    caller's own, where the service asks for one. Belongs to the event loop that runs when it is opened.
 
     Raises `InvalidInput` for an argument that can't be used, and `MissingExtra` without aiohttp.
     """
 
-    def __init__(self, url: str, *, key: str | None, plaintext: bool = False, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None,
+        plaintext: bool = False,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
+    ) -> None:
         try:
             import aiohttp
         except ImportError as error:
             raise MissingExtra("remote", "aiohttp") from error
         self.url, self.secure, local = _checked_url(url)
-        self.key, self._tls = checked_key(key), tls
+        self.key = checked_key(key)
+        self._tls = _client_context(roots, certificate, certificate_key)
+        if self._tls is not None and not self.secure:
+            raise InvalidInput("is http://, and certificates belong to https://", path="url")
         if key is not None and not (self.secure or plaintext or local):
             raise InvalidInput(
                 "{} isn't this machine, and without TLS the key could be read on its way",
@@ -228,6 +242,30 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes:
         if len(found) > _MAX_ANSWER:
             raise Fallback("http_error:OVERSIZED")
     return bytes(found)
+
+
+def _client_context(roots: Pem | None, certificate: Pem | None, certificate_key: Pem | None) -> ssl.SSLContext | None:
+    """Returns what a client with certificates of its own speaks TLS with, None where none are given. Raises `InvalidInput`."""
+    check_pair(certificate, certificate_key)
+    known, own = read_pem("roots", roots), read_pem("certificate", certificate)
+    key = read_pem("certificate_key", certificate_key)
+    if known is None and own is None:
+        return None
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if known is not None else ssl.create_default_context()
+        if known is not None:
+            context.load_verify_locations(cadata=known.decode("ascii"))
+    except (OSError, ValueError):
+        raise InvalidInput("hold no certificate that can be read", path="roots") from None
+    if own is not None and key is not None:
+        with NamedTemporaryFile() as file:  # ssl reads files only; this one only its owner can read
+            file.write(own.rstrip() + b"\n" + key)
+            file.flush()
+            try:
+                context.load_cert_chain(file.name, password=lambda: b"")  # never ask at a terminal
+            except (OSError, ValueError):
+                raise InvalidInput("can't be used, or isn't the key of certificate", path="certificate_key") from None
+    return context
 
 
 def _checked_url(given: object) -> tuple[str, bool, bool]:

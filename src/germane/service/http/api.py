@@ -63,16 +63,14 @@ def takes_body(target: bytes) -> bool:
 def closed_for(settings: ServiceSettings) -> str:
     """Returns why a service with these settings calls no operation over HTTP, empty where it does. Health is answered on every
     address; what is stored isn't, where others could read it on its way, or call without a key."""
-    if settings.tls_client_ca is not None:
-        return "every caller needs a certificate, which this port can't ask for: call gRPC"
     if settings.http is None or settings.http.loopback:
         return ""
     if not settings.keys_required:
         return f"the service asks for no keys, and {settings.http} is reached from elsewhere: serve 127.0.0.1, or ask for keys"
-    if not settings.plaintext:
+    if settings.tls_cert is None and not settings.plaintext:
         return (
-            f"{settings.http} is reached from elsewhere without TLS: serve 127.0.0.1 behind a proxy that ends TLS, or say"
-            " plaintext = true where the network itself is trusted"
+            f"{settings.http} is reached from elsewhere without TLS: give tls_cert and tls_key, serve 127.0.0.1 behind a proxy"
+            " that ends TLS, or say plaintext = true where the network itself is trusted"
         )
     return ""
 

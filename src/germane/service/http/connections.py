@@ -138,7 +138,7 @@ class _StrictParser(h11.Connection):
             self._check(dict(event.headers))
         return event
 
-    def send(self, event: Any) -> bytes | None:
+    def send(self, event: Any) -> Any:
         """Returns what is to be written. The head of an answer of known length goes out with its first part: the client is
         woken once."""
         output = super().send(event)
