@@ -11,7 +11,6 @@ Loads neither the engine, a store, numpy nor gRPC.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
@@ -120,7 +119,7 @@ class RemoteAgent(ScopedClient, ClientVerbs):
             "task": task,
         }
         try:
-            with self._policy.attempt(asyncio.get_running_loop().time):
+            with self._policy.attempt(self._connection.now):
                 return await self.assembled(given, self._policy.limit if deadline is None else deadline)
         except InvalidInput:
             raise
@@ -134,10 +133,10 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         """Assembles within `seconds`; `given` are the other arguments of `assemble`, None for those that are left out. With
         `patience` the answer is waited for so long, although the service is given `seconds`. Raises `InvalidInput` for a value
         that can't be sent, `Fallback` where the service doesn't answer with a context."""
-        loop = asyncio.get_running_loop()
-        due = loop.time() + seconds
+        now = self._connection.now
+        due = now() + seconds
         body = arguments_to_json({name: value for name, value in given.items() if value is not None})
-        if (remaining := due - loop.time()) <= 0:
+        if (remaining := due - now()) <= 0:
             raise Fallback("client_error:out_of_time")
         deadline = max(_LEAST, remaining - min(_ON_THE_WAY, remaining / 10))
         query = {**self._query, "deadline": f"{deadline:.6f}"}
@@ -181,8 +180,8 @@ class RemoteAgent(ScopedClient, ClientVerbs):
 
 
 class RemoteGermane:
-    """A `Germane` of a service, open within `async with`, on one event loop. One per process is enough: all agents share its
-    connections. `Germane.connect` says what the arguments are."""
+    """A `Germane` of a service, open within `async with`. One per process is enough: all agents share its connections.
+    `Germane.connect` says what the arguments are."""
 
     _connects: type[HttpConnection] = HttpConnection
 

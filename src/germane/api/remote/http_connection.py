@@ -10,17 +10,20 @@ import asyncio
 import io
 import json
 import ssl
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from tempfile import NamedTemporaryFile
+from threading import Lock
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from germane.api.remote.fallback import Fallback
 from germane.api.remote.operation_call import Pem, check_pair, checked_key, read_pem
+from germane.api.workers.threads import Loop
 from germane.errors import (
     Conflict,
     ConsentNeeded,
@@ -140,6 +143,10 @@ class HttpConnection:
                 trust_env=False,
             )
 
+    def now(self) -> float:
+        """Returns seconds on the clock of the event loop, by which time limits are kept."""
+        return asyncio.get_running_loop().time()
+
     async def close(self) -> None:
         """Closes the connections. Idempotent."""
         session, self._session = self._session, None
@@ -232,6 +239,71 @@ class HttpConnection:
             raise Fallback("http_error:DEADLINE_EXCEEDED") from None
         except self._faults as error:
             raise Fallback("http_error:UNAVAILABLE", f"{type(error).__name__}: {error}"[:200]) from None
+
+
+class BlockingConnection:
+    """As `HttpConnection`, for any number of threads: its requests run on an event loop in a daemon thread, which `open`
+    starts."""
+
+    def __init__(self, url: str, **given: Any) -> None:
+        self._awaited = HttpConnection(url, **given)
+        self._running: Loop | None = None
+        self._lock = Lock()
+
+    @property
+    def url(self) -> str:
+        return self._awaited.url
+
+    @property
+    def key(self) -> str | None:
+        return self._awaited.key
+
+    def open(self) -> None:
+        """Starts the thread; the first request connects. Idempotent."""
+        with self._lock:
+            if self._running is None:
+                self._running = Loop(self._opened())
+
+    def close(self) -> None:
+        """Closes the connections and ends the thread. Idempotent."""
+        with self._lock:
+            loop, self._running = self._running, None
+        if loop is not None:
+            loop.close()
+
+    def now(self) -> float:
+        """Returns seconds on the clock of event loops."""
+        return monotonic()
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes, seconds: float) -> HttpReply:
+        """See `HttpConnection.post`."""
+        return self._loop.call(self._awaited.post, path, query, body, seconds)
+
+    def get(self, path: str, seconds: float) -> HttpReply:
+        """See `HttpConnection.get`."""
+        return self._loop.call(self._awaited.get, path, seconds)
+
+    def lines(self, path: str, query: Mapping[str, str], seconds: float) -> Generator[bytes, None, None]:
+        """See `HttpConnection.lines`."""
+        yield from self._loop.each(self._awaited.lines(path, query, seconds))
+
+    def raising(self) -> AbstractContextManager[None]:
+        """See `HttpConnection.raising`."""
+        return self._awaited.raising()
+
+    @property
+    def _loop(self) -> Loop:
+        if (loop := self._running) is None:
+            raise Fallback("client_error:closed", "open it with  with Germane.connect(…) as germane:")
+        return loop
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        self._awaited.open()
+        try:
+            yield
+        finally:
+            await self._awaited.close()
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:
