@@ -49,7 +49,8 @@ def told(query: str, max_tokens: int, context: RemoteContext) -> dict[str, Any]:
 
 
 def _visible(one: ConsideredThing) -> ConsideredThing:
-    return replace(one, text=visible(one.text), speaker=visible(one.speaker), role=visible(one.role))
+    names = {name: visible(getattr(one, name)) for name in ("text", "speaker", "role")}
+    return replace(one, **names, session=None if one.session is None else visible(one.session))
 
 
 @cache

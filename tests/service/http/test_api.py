@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -241,6 +242,18 @@ async def _opened_with(api: HttpApi, head: bytes) -> tuple[asyncio.StreamReader,
     reader, writer = await asyncio.open_connection(api.address.host, api.address.port)
     writer.write(head)
     return reader, writer
+
+
+async def test_a_hash_is_text_in_what_is_found(germane: Germane, api: HttpApi) -> None:
+    """A number of 64 bits would lose some of them in JavaScript. Python's client reads the library's own value."""
+    agent = germane.agent("support", org="acme", user="ana")
+    await agent.remember("The east gate is locked at nine")
+    [found] = (await api("GET", f"{OWN}/search", org="acme", user="ana", query="east gate", limit="1")).json
+    assert re.fullmatch("[0-9a-f]{16}", found["candidate"]["content_hash"])
+    async with Germane.connect(f"http://{api.address}", org="acme") as remote:
+        [there] = await remote.agent("support", user="ana").search("east gate", 1)
+    [here] = await agent.search("east gate", 1)
+    assert there.candidate.content_hash == here.candidate.content_hash
 
 
 async def test_a_body_that_does_not_come_is_refused(germane: Germane) -> None:
