@@ -49,8 +49,8 @@ def told(query: str, max_tokens: int, context: RemoteContext) -> dict[str, Any]:
 
 
 def _visible(one: ConsideredThing) -> ConsideredThing:
-    names = {name: visible(getattr(one, name)) for name in ("text", "speaker", "role")}
-    return replace(one, **names, session=None if one.session is None else visible(one.session))
+    session = None if one.session is None else visible(one.session)
+    return replace(one, text=visible(one.text), speaker=visible(one.speaker), role=visible(one.role), session=session)
 
 
 @cache
