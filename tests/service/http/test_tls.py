@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from germane import Germane, InvalidInput, StoreUnavailable
+from germane import Germane, GermaneError, InvalidInput, StoreUnavailable
+from germane.grpc.client import Client
 from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
@@ -200,10 +201,21 @@ async def test_a_request_right_behind_the_handshake_is_read(certificates: Path) 
     assert b"200 OK" in said
 
 
-async def test_the_service_speaks_tls_on_both_ports(tmp_path: Path, certificates: Path) -> None:
-    """By the same settings, in a process of its own."""
+async def test_other_machines_call_the_service_over_tls_with_a_key(tmp_path: Path, certificates: Path) -> None:
+    """In a process of its own, on all addresses, both ports by the same settings: no proxy in front is needed."""
+    async with Germane.open(tmp_path / "germane.db") as germane:
+        issued = await germane.keys.create(org="acme")
     pair = ("--tls-cert", str(certificates / "server.pem"), "--tls-key", str(certificates / "server.key"))
-    with running(tmp_path / "germane.db", *pair) as service:
-        async with Germane.connect(f"https://{service.http}", roots=certificates / "ca.pem") as remote:
+    with running(tmp_path / "germane.db", "--grpc", "0.0.0.0:0", "--http", "0.0.0.0:0", *pair) as service:
+        url = f"https://127.0.0.1:{service.http.rpartition(':')[2]}"
+        async with Germane.connect(url, key=issued.token, roots=certificates / "ca.pem") as remote:
             assert (await remote.agent("house").remember("The gate is red")).text == "The gate is red"
+        async with Germane.connect(url, roots=certificates / "ca.pem") as nobody:
+            await nobody.ping()
+            with pytest.raises(GermaneError, match="UNAUTHENTICATED"):
+                await nobody.agent("house").stats()
+        target = f"localhost:{service.grpc.rpartition(':')[2]}"
+        given: dict[str, Any] = {"org": "acme", "agent": "house", "key": issued.token, "limit": 10.0}
+        async with Client(target, roots=certificates / "ca.pem", **given) as client:
+            assert [one.candidate.text for one in await client.search("gate")] == ["The gate is red"]
         assert service.stop() == 0
