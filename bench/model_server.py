@@ -2,11 +2,11 @@
 
     python -m bench.model_server
 
-It prints its port. A body with `"stream":true` gets as many events as the header `x-events` says, one each `x-pause` seconds, each
-with the time at which it was written; any other gets the text in the header `x-reply`. All times are those of the machine's
-monotonic clock, in nanoseconds, so that a client on it can compare them. Headers of each answer: `x-came`, when the request's
-head had come; `x-kept`, bytes of the messages of the last request on this connection and session that stand at the start of
-this one; `x-before`, bytes of all of them.
+It prints its port. A body with `"stream":true` gets as many events as the header `x-events` says, one each `x-pause` seconds,
+each with the time at which it was written; any other gets the text in the header `x-reply`. All times are those of the
+machine's monotonic clock, in nanoseconds, so that a client on it can compare them. Headers of each answer: `x-came`, when the
+request's head had come; `x-kept`, bytes of the messages of the last request on this connection and session that stand at the
+start of this one; `x-before`, bytes of all of them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ what disturbs the machine disturbs both. *Added*: time to the first byte of the 
 of a store of `--size` messages; `off` is with `X-Germane-Skip`. *Streams*: time of an event from the server's write to the
 client's read, of so many streams at once, each with an event each 50 ms. *Faults*: calls while the engine, the search for the
 session and the recording fail, hang, block or wait at random, and once more while nothing can be written to the disk; each must
-reach the server with its question, at most 5 ms after the deadline of 48 ms. *Replay*: each session of a data set is told turn by
-turn; the share of the bytes of each prompt that are the beginning of the next one's. Requirements: PROXY-1, PROXY-2.
+reach the server with its question, at most 5 ms after the deadline of 48 ms. *Replay*: each session of a data set is told turn
+by turn; the share of the bytes of each prompt that are the beginning of the next one's. Requirements: PROXY-1, PROXY-2.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ TWINS = (
 )
 """The classes with a twin in `germane.sync`: their module, their name (also the twin's), the base of the twin."""
 NO_TWIN = frozenset({"connect"})
-"""Public methods that have no twin: what they return has none."""
+"""Public methods whose twin is written: what they return has a twin elsewhere."""
 BASES = "germane.api.blocking"
 MADE = '# Made by tools/twins.py from the asynchronous classes. To change it, change those and run "make twins".\n'
 SYNC = '''"""Sync: the blocking twin of `germane`. It only forwards its calls to the asynchronous implementation.
@@ -65,16 +65,31 @@ has made calls works in the parent only: make a new client in each process.
 '''
 HANDLES = '''"""Blocking handles: the handles of the blocking client, otherwise the same as `germane.api.remote.handles`."""
 '''
+HTTP = '''"""Blocking HTTP: a `Germane` in another process over HTTP for threads, else as `germane.api.remote.http`.
+
+    from germane.sync import Germane
+
+    with Germane.connect("https://memory.example.com", key=key, org="acme") as germane:
+        answer = germane.agent("support", user="ana").assemble(messages, model="gpt-4o")
+
+Thread-safe. The requests run on an event loop in one daemon thread.
+"""
+'''
 OF_THE_CLIENT = {
     "germane.grpc.blocking": ("germane.grpc.client", CLIENT),
     "germane.api.remote.blocking_handles": ("germane.api.remote.handles", HANDLES),
+    "germane.api.remote.blocking_http": ("germane.api.remote.http", HTTP),
 }
 """The modules of the blocking client: the asyncio client's module that each is made from, and its own docstring."""
 BLOCKING_WORDS = {
     r"\bclient\.asyncio_calls\b": "client.blocking_calls",
     r"\bremote\.handles\b": "remote.blocking_handles",
-    r"\bClient(?!Calls\b|Handle\b)(?=[A-Z])": "Blocking",
-    r"\basync def\b": "def",
+    r"\bClient(?!Calls\b|Handle\b|Scope\b|Metadata\b)(?=[A-Z])": "Blocking",
+    r"\bHttpConnection\b": "BlockingConnection",
+    r"\bAsyncIterator\b": "Iterator",
+    r"\baclosing\b": "closing",
+    r"__a(enter|exit)__": r"__\1__",
+    r"\basync (def|with|for)\b": r"\1",
     r"\bawait ": "",
 }
 """What the asyncio client's modules say, as patterns, and what the blocking ones say in its place."""
@@ -174,7 +189,7 @@ def client(module: str) -> str:
 
 def formatted(text: str) -> str:
     """Returns the text of a module as the project's formatter writes it."""
-    for command in (["check", "-q", "--fix-only", "--select", "I,UP", "-"], ["format", "-q", "-"]):
+    for command in (["check", "-q", "--fix-only", "--select", "I,UP,SIM117", "-"], ["format", "-q", "-"]):
         ran = [sys.executable, "-m", "ruff", *command, "--stdin-filename", __file__]
         text = subprocess.run(ran, input=text, capture_output=True, text=True, check=True).stdout
     return text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-import subprocess
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from germane.grpc.server.admission import Limits
 from germane.grpc.server.grpc_server import GrpcServer
 from germane.settings.serving import ServiceSettings
 from germane.settings.values import Address
+from support.certificates import made_certificates
 from support.listening import Wire, answered, asked, calling, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
@@ -181,24 +181,9 @@ async def test_calls_beyond_the_limit_end_with_resource_exhausted(germane: Germa
         await running
 
 
-def openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=folder, capture_output=True, check=True)
-
-
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA, a server's and a caller's certificate that it signed, and a self-signed certificate of a stranger."""
-    folder = tmp_path_factory.mktemp("tls")
-    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    for name in ("ca", "stranger"):
-        out = ("-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
-        openssl(folder, "req", "-x509", *curve, *out)
-    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n", "utf-8")
-    for name in ("server", "caller"):
-        openssl(folder, "req", *curve, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        signing = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
-        openssl(folder, "x509", "-req", "-in", f"{name}.csr", *signing, "-out", f"{name}.pem")
-    return folder
+    return made_certificates(tmp_path_factory.mktemp("tls"))
 
 
 def credentials(folder: Path, name: str | None = None) -> grpc.ChannelCredentials:

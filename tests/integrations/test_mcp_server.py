@@ -208,6 +208,7 @@ async def test_the_resources_and_the_prompt_tell_what_always_stands(germane: Ger
         assert {str(one.uri) for one in (await client.list_resources()).resources} == {
             "germane://directive",
             "germane://profile",
+            "ui://germane/why",
         }
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == ["germane://memory/{id}"]

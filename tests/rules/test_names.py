@@ -16,7 +16,7 @@ from support.source_tree import ROOT, SOURCE, Module, modules, project_files
 VAGUE = {"manager", "helper", "util", "handler", "processor", "base", "common", "core", "misc"}
 """Words that don't tell what a module contains; their plurals and compounds count too."""
 
-TWINS = ("sync", "grpc.blocking", "api.blocking", "grpc.client.blocking_")
+TWINS = ("sync", "grpc.blocking", "api.blocking", "grpc.client.blocking_", "api.remote.blocking_http")
 """How the names of the modules begin whose classes are the blocking twins of others, under the same names."""
 
 OTHER_TESTS = ("bench", "evaluate", "rules", "support", "testing", "tool_rules")

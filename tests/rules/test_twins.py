@@ -25,6 +25,7 @@ def test_the_rules_know_the_made_modules_by_their_first_line() -> None:
     """They are made in whole, so that rules for written code don't read them."""
     assert [module.name for module in modules() if module.made] == [
         "api.remote.blocking_handles",
+        "api.remote.blocking_http",
         "api.remote.handles",
         "grpc.blocking",
         "sync",

@@ -66,6 +66,17 @@ def test_a_call_that_failed_says_what_and_where() -> None:
     assert line["at"].startswith("service/test_logs.py:")
 
 
+async def test_on_an_event_loop_a_call_is_reported_in_the_next_turn() -> None:
+    """The answer goes out first; the report has the time until the call's end, and its error."""
+    log, seconds = kept(), iter([1.0, 1.25])
+    with pytest.raises(ValueError, match="sesame"), Observer(log.logs, clock=lambda: next(seconds)).call("Remember"):
+        raise ValueError("sesame")
+    assert log.logs._writer._queue.empty()
+    await asyncio.sleep(0)
+    [line] = log.lines()
+    assert (line["method"], line["code"], line["milliseconds"]) == ("Remember", "UNKNOWN", 250)
+
+
 def test_a_call_that_its_client_gave_up_is_no_fault() -> None:
     """Cancellation goes on, and is told as what it is."""
     log = kept()

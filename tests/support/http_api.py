@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -70,13 +71,14 @@ async def serving_api(
     max_bytes: int = 1 << 20,
     deadline: float = 30.0,
     closed: str = "",
+    tls: ssl.SSLContext | None = None,
     **headers: str,
 ) -> AsyncIterator[HttpApi]:
     """Serves the API until the block ends."""
     ports = Ports(keys=keys, limits=limits)
     assemblies = Assemblies(AgentResolver(germane), ports.bridge, ports.clock, deadline)
     api = Api(germane, ports, assemblies, max_bytes=max_bytes, observer=observer, closed=closed)
-    server = HttpServer(api, Address(host="127.0.0.1", port=0), takes_body=takes_body)
+    server = HttpServer(api, Address(host="127.0.0.1", port=0), takes_body=takes_body, tls=tls)
     await ports.open()
     try:
         await ports.bridge.on_port(server.start)

@@ -184,3 +184,26 @@ def test_the_hash_of_a_memory_is_hexadecimal() -> None:
     written = encode(memory)
     assert written["content_hash"] == "f" * 16
     assert decode(Memory, written).content_hash == -1
+
+
+def test_an_object_that_stands_for_one_of_another_class_is_written_as_that_one() -> None:
+    """As the proxies of wrapt do, by their `__class__`; anything else of an unknown class is given to `other`."""
+
+    class Proxy:
+        def __init__(self, of: Any) -> None:
+            self._of = of
+
+        @property  # type: ignore[misc]
+        def __class__(self) -> type:
+            return type(self._of)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._of, name)
+
+        def __iter__(self) -> Any:
+            return iter(self._of)
+
+    assert encode({"a": Proxy([1, 2])}) == {"a": [1, 2]}
+    assert encode(Proxy({"a": 1})) == {"a": 1}
+    assert encode(object(), other=lambda value: "unknown") == "unknown"
+    assert encode(Proxy(object()), other=lambda value: "unknown") == "unknown"

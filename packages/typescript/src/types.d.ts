@@ -449,7 +449,7 @@ export interface Candidate {
   session_started_at: string | null;
   session_number: number | null;
   position: number;
-  content_hash: number;
+  content_hash: string;
   stale_since: string | null;
   near_duplicates: Array<string>;
   also: Array<string>;
@@ -578,7 +578,7 @@ export interface KnownAbout {
   hints: Array<string>;
 }
 
-/** A context as `germane.Agent.build` builds it: `content` for a prompt, `token_count` of it, and what it is made of. `strategy` is the name of the strategy; `fallback_reason` is empty when all went well. */
+/** A context as `germane.Agent.build` builds it: `content` for a prompt, `token_count` of it, and what it is made of. `strategy` is the name of the strategy; `fallback_reason` is empty when all went well. `considered` is what was found, in and out, where the call asked for that, at most 100 things; `unlisted` counts the others. */
 export interface RemoteContext {
   content: string;
   components: Array<RemoteComponent>;
@@ -591,6 +591,8 @@ export interface RemoteContext {
   assembly_ms: number;
   fallback_reason: string;
   degradation_level: number;
+  considered: Array<ConsideredThing>;
+  unlisted: number;
 }
 
 /** One item of a built context. `source` is its id, `content` what is shown of it, `tokens` are those of its line. */
@@ -602,6 +604,27 @@ export interface RemoteComponent {
   relevance_score: number;
   handle: string;
   share: number;
+}
+
+/** One thing that a search found, and what became of it: `outcome` says whether it went in, `reason` is the code of why it didn't, `said` the same as a sentence. `text` is the beginning of its text, "" where that may not be shown or nobody read it; `share` is the fraction of it that went in. `score` is the probability that the question needs it, `breakdown` its parts, None for what nobody read. `found_by` are the sources that offered it. */
+export interface ConsideredThing {
+  id: string;
+  category: string;
+  outcome: "in" | "out" | "unread";
+  reason: string;
+  said: string;
+  text: string;
+  handle: string;
+  share: number;
+  tokens: number | null;
+  rank: number;
+  score: number;
+  breakdown: Breakdown | null;
+  found_by: Array<string>;
+  created_at: string | null;
+  session: string | null;
+  speaker: string;
+  role: string;
 }
 
 /** The memories that matter for a question, as `germane.Agent.digest` says it, without its trace: `text` is the prompt part and `status` is empty where it is a list, else the reason why there is none. */
@@ -1678,7 +1701,7 @@ export interface AgentOperations {
       model?: string;
       filters?: Filters | null;
     }): Promise<KnownAbout>;
-  /** Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. Raises `InvalidInput`. */
+  /** Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. `explain` asks for everything that was considered, in and out, with the reasons. Raises `InvalidInput`. */
   build_context(args: {
       query: string;
       session?: string | null;
@@ -1689,6 +1712,7 @@ export interface AgentOperations {
       model?: string;
       at?: string | null;
       deadline?: number;
+      explain?: boolean;
     }): Promise<RemoteContext>;
   /** Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself, as `germane.Agent.digest` does: a list with ids and provenance, or one line that says why there is none. `deadline` is in seconds. Raises `InvalidInput`. */
   digest(args: {

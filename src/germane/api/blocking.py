@@ -18,6 +18,8 @@ from germane.types.scope import Scope
 
 if TYPE_CHECKING:
     from germane.api.builder.builder import BuiltRequest
+    from germane.api.remote.blocking_http import RemoteGermane
+    from germane.api.remote.operation_call import Pem
     from germane.engine.engine import State
     from germane.kinds.tasks.handle import Delegation
 
@@ -42,6 +44,50 @@ class BlockingGermane:
         self._germane = awaited
         self._running: Loop | None = None
         self._closed, self._lock = False, Lock()
+
+    @staticmethod
+    def connect(
+        url: str,
+        *,
+        key: str | None = None,
+        org: str = "default",
+        limit: float = 0.045,
+        patience: float = 10.0,
+        breaker: int = 5,
+        cooldown: float = 1.0,
+        plaintext: bool = False,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
+    ) -> RemoteGermane:
+        """A germane in another process, which `germane serve` serves over HTTP at `url`: its agents have the operations of
+        `Agent`, with the same names, arguments and values.
+
+        `key` is an API key of that service. Over plain HTTP it is sent to this machine only, unless `plaintext` allows other
+        hosts too, for networks that are trusted or encrypt by themselves. `roots` are the certificates that the service's is
+        verified with (default: the system's); `certificate` and `certificate_key` are your own, where the service asks for one.
+        Each is PEM: bytes are the text itself, a string or a path names a file. `org` is the org of agents that name none;
+        `default` stands for the key's. `limit` bounds a call of `assemble` in seconds, which then returns the caller's own
+        messages; `patience` bounds any other call. After `breaker` calls of `assemble` in a row that hung, none is made for
+        `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no redirect is followed.
+
+        Opened with `with Germane.connect(…) as germane:`. Connects at the first call. Raises `InvalidInput`, and
+        `MissingExtra` without aiohttp."""
+        from germane.api.remote.blocking_http import RemoteGermane as Remote
+
+        return Remote(
+            url,
+            key=key,
+            org=org,
+            limit=limit,
+            patience=patience,
+            breaker=breaker,
+            cooldown=cooldown,
+            plaintext=plaintext,
+            roots=roots,
+            certificate=certificate,
+            certificate_key=certificate_key,
+        )
 
     def __enter__(self) -> Self:
         with self._lock:

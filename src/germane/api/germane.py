@@ -44,9 +44,8 @@ from germane.types.limits import PAGE
 from germane.types.scope import Scope
 
 if TYPE_CHECKING:
-    from ssl import SSLContext
-
     from germane.api.remote.http import RemoteGermane
+    from germane.api.remote.operation_call import Pem
     from germane.api.verbs.transfer import Exported, Line, Restored
     from germane.api.workers.extraction import ExtractionWorker
 
@@ -200,17 +199,20 @@ class Germane:
         breaker: int = 5,
         cooldown: float = 1.0,
         plaintext: bool = False,
-        tls: SSLContext | None = None,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
     ) -> RemoteGermane:
         """A germane in another process, which `germane serve` serves over HTTP at `url`: its agents have the operations of
         `Agent`, with the same names, arguments and values.
 
         `key` is an API key of that service. Over plain HTTP it is sent to this machine only, unless `plaintext` allows other
-        hosts too, for networks that are trusted or encrypt by themselves. `tls` are other certificates and settings than the
-        system's. `org` is the org of agents that name none; `default` stands for the key's. `limit` bounds a call of `assemble`
-        in seconds, which then returns the caller's own messages; `patience` bounds any other call. After `breaker` calls of
-        `assemble` in a row that hung, none is made for `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no
-        redirect is followed.
+        hosts too, for networks that are trusted or encrypt by themselves. `roots` are the certificates that the service's is
+        verified with (default: the system's); `certificate` and `certificate_key` are your own, where the service asks for one.
+        Each is PEM: bytes are the text itself, a string or a path names a file. `org` is the org of agents that name none;
+        `default` stands for the key's. `limit` bounds a call of `assemble` in seconds, which then returns the caller's own
+        messages; `patience` bounds any other call. After `breaker` calls of `assemble` in a row that hung, none is made for
+        `cooldown` seconds; 0 switches that off. Nothing is sent twice, and no redirect is followed.
 
         Opened with `async with Germane.connect(…) as germane:`. Connects at the first call. Raises `InvalidInput`, and
         `MissingExtra` without aiohttp."""
@@ -225,7 +227,9 @@ class Germane:
             breaker=breaker,
             cooldown=cooldown,
             plaintext=plaintext,
-            tls=tls,
+            roots=roots,
+            certificate=certificate,
+            certificate_key=certificate_key,
         )
 
     def agent(

@@ -103,9 +103,10 @@ class Operation:
                 found[name] = decode(listed_hint(parameter, self.hints[name]), given[name], name)
             elif parameter.default is Parameter.empty and parameter.kind not in (_LISTED, _NAMED):
                 raise InvalidInput("is missing", path=name)
-        own = signature(self.method).parameters.keys()
         for name, parameter in self.parameters.items():
-            if parameter.kind is _NAMED and (twice := sorted(found.get(name, {}).keys() & own)):
+            if parameter.kind is not _NAMED:
+                continue
+            if twice := sorted(found.get(name, {}).keys() & signature(self.method).parameters.keys()):
                 raise InvalidInput(f"holds {twice[0]}, which is an argument of its own", path=name)
         return found
 

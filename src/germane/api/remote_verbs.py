@@ -22,6 +22,7 @@ from germane.compaction.strategy import SUMMARISE, CompactionStrategy
 from germane.errors import InvalidInput
 from germane.kinds.remote_values import (
     CheckedCalls,
+    ConsideredThing,
     KnownAbout,
     KnownThing,
     RemoteActivity,
@@ -40,7 +41,7 @@ from germane.tool_rules.enforce import ToolRules
 from germane.tool_rules.value import ToolRule, parse_rule
 from germane.types.budget import Effort, RequestLimits
 from germane.types.candidate import Scored
-from germane.types.checks import check_answer_time, check_size, check_text, check_whole_number
+from germane.types.checks import check_answer_time, check_flag, check_size, check_text, check_whole_number
 from germane.types.codec import encode
 from germane.types.inventory import AgentPage
 from germane.types.limits import COUNT, EXPLAINED, ID, LIST_ITEMS, MESSAGES, PAGE, TOOL_CHARACTERS
@@ -131,10 +132,12 @@ class RemoteVerbs:
         model: str = "gpt-4o",
         at: datetime | None = None,
         deadline: float = 0.25,
+        explain: bool = False,
     ) -> RemoteContext:
         """Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as
-        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. Raises
-        `InvalidInput`."""
+        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. `explain` asks
+        for everything that was considered, in and out, with the reasons. Raises `InvalidInput`."""
+        check_flag("explain", explain)
         check_answer_time("deadline", deadline)
         built = await self._agent.build(
             query,
@@ -148,7 +151,10 @@ class RemoteVerbs:
             deadline=deadline,
         )
         figures = built.metadata
+        considered, unlisted = ConsideredThing.in_trace(built.trace) if explain else ((), 0)
         return RemoteContext(
+            considered=considered,
+            unlisted=unlisted,
             content=built.content,
             components=tuple(
                 RemoteComponent(**{one.name: getattr(part, one.name) for one in fields(RemoteComponent)})

@@ -19,11 +19,13 @@ from germane.api.germane import Germane
 from germane.api.remote_verbs import RemoteVerbs
 from germane.errors import GermaneError, MissingExtra, NotFound
 from germane.kinds.memories.value import Receipt
+from germane.kinds.remote_values import RemoteContext
 from germane.stages.write.escape import NONCE_LENGTH, escape_operator
 from germane.text.normal import visible
 from germane.text.templates import neutralise
 
 try:
+    from mcp.server.apps import client_supports_apps
     from mcp.server.caching import CacheHint
     from mcp.server.mcpserver import (
         AcceptedElicitation,
@@ -38,8 +40,10 @@ try:
     from mcp.server.mcpserver.tools import Tool
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
-    from mcp_types import ToolAnnotations
+    from mcp_types import CallToolResult, TextContent, ToolAnnotations
     from pydantic import BaseModel, Field
+
+    from germane.integrations.mcp_app import WHY_KEY, WHY_URI, told, why_app
 except ModuleNotFoundError as error:
     raise MissingExtra("mcp", "mcp") from error
 
@@ -98,11 +102,19 @@ def memory_server(call: Call, *, asking: RequestStateSecurity | None = None) -> 
         except GermaneError as error:
             raise ResourceError(str(error)) from error
 
-    async def recall(query: str, max_tokens: Annotated[int, Field(ge=50, le=20_000)] = _TOKENS) -> str:
-        found = await asked("build_context", query=query, max_tokens=max_tokens, strategy=_DIGEST, deadline=_RECALL_SECONDS)
-        if found.content:
-            return str(found.content)
-        return f"the memory can't be searched now: {found.fallback_reason}" if found.fallback_reason else "nothing is known"
+    async def searched(query: str, max_tokens: int, *, explain: bool = False) -> tuple[str, RemoteContext]:
+        given: dict[str, Any] = {"strategy": _DIGEST, "deadline": _RECALL_SECONDS, "explain": explain}
+        found: RemoteContext = await asked("build_context", query=query, max_tokens=max_tokens, **given)
+        missing = f"the memory can't be searched now: {found.fallback_reason}" if found.fallback_reason else "nothing is known"
+        return found.content or missing, found
+
+    async def recall(
+        query: str, context: Context, max_tokens: Annotated[int, Field(ge=50, le=20_000)] = _TOKENS
+    ) -> CallToolResult:
+        explain = client_supports_apps(context)
+        text, found = await searched(query, max_tokens, explain=explain)
+        meta = {WHY_KEY: told(query, max_tokens, found)} if explain else None
+        return CallToolResult(content=[TextContent(type="text", text=text)], _meta=meta)
 
     async def open(id: str, start: Annotated[int, Field(ge=0)] = 0) -> str:
         return as_data(await asked("expand", id=id), start, _CHARACTERS)
@@ -149,7 +161,7 @@ def memory_server(call: Call, *, asking: RequestStateSecurity | None = None) -> 
         return as_data(await asked("expand", id=id))
 
     async def brief(topic: str = "") -> str:
-        parts = [await directive(), await profile(), await recall(topic) if topic else ""]
+        parts = [await directive(), await profile(), (await searched(topic, _TOKENS))[0] if topic else ""]
         return "\n\n".join(part for part in parts if part) or "nothing is known"
 
     server = MCPServer[Any](
@@ -161,7 +173,7 @@ def memory_server(call: Call, *, asking: RequestStateSecurity | None = None) -> 
                 recall,
                 "Search the user's memories and earlier conversations. Each line has an id and a day.",
                 ToolAnnotations(read_only_hint=True),
-                meta={"anthropic/alwaysLoad": True},
+                meta={"anthropic/alwaysLoad": True, "ui": {"resourceUri": WHY_URI}},
             ),
             _tool(
                 open,
@@ -183,6 +195,7 @@ def memory_server(call: Call, *, asking: RequestStateSecurity | None = None) -> 
         log_level="ERROR",
         cache_hints={"tools/list": _LISTED, "resources/list": _LISTED, "prompts/list": _LISTED},
         subscriptions=False,
+        extensions=[why_app()],
         request_state_security=asking,
     )
     server.resource("germane://directive", description="The agent's standing instructions.")(directive)
@@ -203,7 +216,7 @@ def http_manager(call: Call, *, key: str, max_bytes: int) -> StreamableHTTPSessi
     return server.session_manager
 
 
-def _tool(function: Callable[..., Coroutine[Any, Any, str]], description: str, hints: ToolAnnotations, **given: Any) -> Tool:
+def _tool(function: Callable[..., Coroutine[Any, Any, Any]], description: str, hints: ToolAnnotations, **given: Any) -> Tool:
     """A tool whose schema has no titles: they repeat the names of the arguments, and a client pays for each token."""
     tool = Tool.from_function(function, description=description, annotations=hints, structured_output=False, **given)
     tool.parameters.pop("title", None)

@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from germane.kinds.tasks.value import TaskFrame
 from germane.tool_rules.value import Owed, Verdict
-from germane.types.reports import HistoryReport, Metadata
+from germane.types.candidate import Breakdown
+from germane.types.reports import LEFT_OUT_REASONS, UNSHOWN_REASONS, HistoryReport, Metadata
 
 if TYPE_CHECKING:
-    from germane.types.candidate import Chosen
+    from germane.types.candidate import Chosen, Scored
     from germane.types.context import Context
+    from germane.types.trace import Trace
+
+_CONSIDERED_CHARACTERS = 300
+"""Characters of a text in `ConsideredThing`."""
+_UNREAD = "it was found, and can't be worth its tokens at this effort: nobody read it"
 
 
 class RemoteActivity(NamedTuple):
@@ -126,9 +132,83 @@ class RemoteComponent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConsideredThing:
+    """One thing that a search found, and what became of it: `outcome` says whether it went in, `reason` is the code of why it
+    didn't, `said` the same as a sentence. `text` is the beginning of its text, "" where that may not be shown or nobody read
+    it; `share` is the fraction of it that went in. `score` is the probability that the question needs it, `breakdown` its
+    parts, None for what nobody read. `found_by` are the sources that offered it."""
+
+    id: str
+    category: str
+    outcome: Literal["in", "out", "unread"]
+    reason: str = ""
+    said: str = ""
+    text: str = ""
+    handle: str = ""
+    share: float = 1.0
+    tokens: int | None = None
+    rank: int = 0
+    score: float
+    breakdown: Breakdown | None = None
+    found_by: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    session: str | None = None
+    speaker: str = ""
+    role: str = ""
+
+    @classmethod
+    def in_trace(cls, trace: Trace, limit: int = 100) -> tuple[tuple[ConsideredThing, ...], int]:
+        """Returns at most `limit` of the things that a trace holds, those that went in first, and how many others it holds."""
+        found = [
+            cls._of(one.scored, "in", tokens=one.tokens, handle=one.handle, share=one.share) for one in trace.chosen[:limit]
+        ]
+        found += [
+            cls._of(left.scored, "out", left.reason, LEFT_OUT_REASONS[left.reason], tokens=left.tokens)
+            for left in trace.left_out[: limit - len(found)]
+        ]
+        found += [
+            cls(
+                id=one.id,
+                category=one.domain,
+                outcome="unread",
+                reason="price",
+                said=_UNREAD,
+                tokens=one.tokens,
+                score=one.probability,
+            )
+            for one in trace.unread[: limit - len(found)]
+        ]
+        return tuple(found), len(trace.chosen) + len(trace.left_out) + len(trace.unread) - len(found)
+
+    @classmethod
+    def _of(
+        cls, scored: Scored, outcome: Literal["in", "out"], reason: str = "", said: str = "", **more: Any
+    ) -> ConsideredThing:
+        candidate = scored.candidate
+        return cls(
+            id=candidate.id,
+            category=candidate.category,
+            outcome=outcome,
+            reason=reason,
+            said=said,
+            text="" if reason in UNSHOWN_REASONS else candidate.text[:_CONSIDERED_CHARACTERS],
+            rank=scored.rank,
+            score=scored.score,
+            breakdown=scored.breakdown,
+            found_by=(candidate.source, *candidate.also),
+            created_at=candidate.created_at,
+            session=candidate.session,
+            speaker=candidate.speaker,
+            role=candidate.role,
+            **more,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteContext:
     """A context as `germane.Agent.build` builds it: `content` for a prompt, `token_count` of it, and what it is made of.
-    `strategy` is the name of the strategy; `fallback_reason` is empty when all went well."""
+    `strategy` is the name of the strategy; `fallback_reason` is empty when all went well. `considered` is what was found, in
+    and out, where the call asked for that, at most 100 things; `unlisted` counts the others."""
 
     content: str
     components: tuple[RemoteComponent, ...]
@@ -141,6 +221,8 @@ class RemoteContext:
     assembly_ms: float = 0.0
     fallback_reason: str = ""
     degradation_level: int = 0
+    considered: tuple[ConsideredThing, ...] = ()
+    unlisted: int = 0
 
     def __repr__(self) -> str:
         return f"<RemoteContext {len(self.components)} components tokens={self.token_count}>"

@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Protocol
 
 from germane.service.logs import Logs
@@ -71,22 +72,29 @@ class Observer:
             call.error = call.error or error
             raise
         finally:
-            self._report(method, call, self._clock() - started)
+            self._soon(partial(self._report, method, call, call.error, self._clock() - started))
 
     def close(self) -> None:
         """Sends the last spans and writes the last lines. May block for seconds, so call it in a thread."""
         self.traces.close()
         self.logs.close()
 
-    def _report(self, method: str, call: ObservedCall, seconds: float) -> None:
+    def _soon(self, report: Callable[[], None]) -> None:
+        """Reports in the next turn of the running event loop, so that the answer goes out first; at once where none runs."""
+        try:
+            asyncio.get_running_loop().call_soon(report)
+        except RuntimeError:
+            report()
+
+    def _report(self, method: str, call: ObservedCall, error: BaseException | None, seconds: float) -> None:
         metadata, method = call.metadata, call.operation or method
         with suppress(Exception):
             if self.metrics is not None:
                 self.metrics.call_ended(method, call.code, seconds, metadata)
         with suppress(Exception):
-            call.span.end(call.code, metadata, call.error)
+            call.span.end(call.code, metadata, error)
         with suppress(Exception):
-            self._log(method, call, seconds)
+            self._log(method, call, error, seconds)
 
     def _span(self, method: str, headers: Mapping[str, str]) -> Span:
         try:
@@ -94,7 +102,7 @@ class Observer:
         except Exception:
             return NoTraces().begin(method, headers)
 
-    def _log(self, method: str, call: ObservedCall, seconds: float) -> None:
+    def _log(self, method: str, call: ObservedCall, error: BaseException | None, seconds: float) -> None:
         metadata = call.metadata
         fields: dict[str, object] = {
             "method": method,
@@ -104,7 +112,7 @@ class Observer:
             "org": call.org,
             "agent": call.agent,
             "trace_id": call.span.trace_id,
-            "error": call.error,
+            "error": error,
         }
         if metadata is not None:
             fields |= {

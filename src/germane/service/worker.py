@@ -30,6 +30,7 @@ from germane.service.http.connections import ConnectionLimits
 from germane.service.http.health import app as health_app
 from germane.service.http.server import HttpServer
 from germane.service.http.sockets import Sockets
+from germane.service.http.tls import server_context
 from germane.service.monitoring import Monitor, monitoring
 from germane.service.proxy.proxy import Proxy, proxying
 from germane.service.proxy.routes import is_proxied
@@ -154,9 +155,15 @@ async def _listen(
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
         takes = takes_body if doors.proxy is None else lambda target: takes_body(target) or is_proxied(target)
-        sockets = None if doors.proxy is None else Sockets(takes=is_proxied, max_bytes=service.max_message_bytes)
-        app = _app(monitor, doors)
-        http = HttpServer(app, service.http, reuse_port=reuse_port, limits=limits, takes_body=takes, sockets=sockets)
+        http = HttpServer(
+            _app(monitor, doors),
+            service.http,
+            reuse_port=reuse_port,
+            limits=limits,
+            takes_body=takes,
+            sockets=None if doors.proxy is None else Sockets(takes=is_proxied, max_bytes=service.max_message_bytes),
+            tls=server_context(service),
+        )
         await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:

@@ -40,7 +40,9 @@ class ServiceSettings:
         "whether callers need an API key: `true`, `false`, or `auto`, true except on loopback",
         without="auto",
     )
-    tls_cert: Path | None = optional_setting(file, "certificate chain (PEM) of the gRPC port", relative=True)
+    tls_cert: Path | None = optional_setting(
+        file, "certificate chain (PEM) of both ports, which then speak only TLS", relative=True
+    )
     tls_key: Path | None = optional_setting(file, "private key of that certificate (PEM, without a passphrase)", relative=True)
     tls_client_ca: Path | None = optional_setting(
         file,
@@ -50,7 +52,7 @@ class ServiceSettings:
     plaintext: bool = setting(
         False,
         flag,
-        "whether gRPC may do without TLS on an address that others reach: behind a proxy that ends TLS",
+        "whether the ports may do without TLS on an address that others reach: behind a proxy that ends TLS",
     )
     max_message_bytes: int = setting(16 * 1024**2, integer(64 * 1024, 1024**3), "largest gRPC request that is accepted")
     max_concurrent_streams: int = setting(1000, integer(1, 100_000), "largest number of concurrent calls on one connection")

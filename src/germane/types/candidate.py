@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
+from germane.types.codec import Hash
 from germane.types.evidence import Evidence
 
 Sensitivity = Literal["public", "private", "sensitive"]
@@ -118,7 +119,7 @@ class Candidate(NamedTuple):
     """Counts the sessions of the scope from 1, in the order they began."""
     position: int = 0
     """Place within the session, or among the required items, counted from 0."""
-    content_hash: int = 0
+    content_hash: Hash = 0
     stale_since: datetime | None = None
     """Since when something that it was made from no longer is as it was; `confidence` is halved."""
     near_duplicates: tuple[str, ...] = ()

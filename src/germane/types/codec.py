@@ -72,34 +72,67 @@ def tag_of(kind: Any) -> tuple[str, str] | None:
     return found
 
 
-# Encoding is directed by the value. Only a union needs its annotation: it decides whether the class has to be named.
+# Encoding is directed by the value: for each class an encoder is made once and kept. Only a union needs its annotation: it
+# decides whether the class has to be named.
+
+
+_ValueEncoder = Callable[[Any, Encoder], Any]
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
 
 
 def _encode(value: Any, other: Encoder) -> Any:
     kind: Any = type(value)
-    if value is None or kind is str or kind is bool or kind is int:
-        return value
+    return value if kind in _AS_IT_IS else _class_encoder(kind)(value, other)
+
+
+@lru_cache(maxsize=1024)
+def _class_encoder(kind: Any) -> _ValueEncoder:
+    """Returns the function that encodes values of a class."""
     if kind is float:
-        return value if math.isfinite(value) else str(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        encoded = {name: encoder(getattr(value, name), other) for name, encoder in _field_encoders(kind)}
-        return encoded if (tag := tag_of(kind)) is None else {tag[0]: tag[1], **encoded}
-    if isinstance(value, Mapping):
-        return {str(key): _encode(entry, other) for key, entry in value.items()}
-    if isinstance(value, tuple) and is_record(kind):
-        return {name: encoder(entry, other) for (name, encoder), entry in zip(_field_encoders(kind), value, strict=True)}
-    if isinstance(value, list | tuple):
-        return [_encode(entry, other) for entry in value]
-    if isinstance(value, AbstractSet):
-        return sorted((_encode(entry, other) for entry in value), key=str)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bytes | bytearray):
-        return b64encode(value).decode()
-    return value if isinstance(value, str | int | float) else other(value)
+        return lambda value, other: value if math.isfinite(value) else str(value)
+    if is_dataclass(kind) or (issubclass(kind, tuple) and is_record(kind)):
+        return _object_encoder(kind)
+    if issubclass(kind, Mapping):
+        return lambda value, other: {str(key): _encode(entry, other) for key, entry in value.items()}
+    if issubclass(kind, list | tuple):
+        return lambda value, other: [_encode(entry, other) for entry in value]
+    if issubclass(kind, AbstractSet):
+        return lambda value, other: sorted((_encode(entry, other) for entry in value), key=str)
+    if issubclass(kind, date):
+        return lambda value, other: value.isoformat()
+    if issubclass(kind, bytes | bytearray):
+        return lambda value, other: b64encode(value).decode()
+    if issubclass(kind, str | int | float):
+        return lambda value, other: value
+    return _encode_other
 
 
-_ValueEncoder = Callable[[Any, Encoder], Any]
+def _encode_other(value: Any, other: Encoder) -> Any:
+    """Encodes what is of an unknown class. An object may stand for one of another class, as those of wrapt do."""
+    kind = value.__class__
+    return other(value) if kind is type(value) or _class_encoder(kind) is _encode_other else _class_encoder(kind)(value, other)
+
+
+def _object_encoder(kind: Any) -> _ValueEncoder:
+    """Returns the encoder of a dataclass or a named tuple. It looks first at the fields whose annotation decides how they are
+    written, then at all values that JSON has nothing for."""
+    encoders = _field_encoders(kind)
+    names = tuple(name for name, _ in encoders)
+    special = tuple((name, encoder) for name, encoder in encoders if encoder is not _encode)
+    plain = tuple(name for name, encoder in encoders if encoder is _encode)
+    tag = tag_of(kind)
+
+    def encode_object(value: Any, other: Encoder) -> Any:
+        encoded = {name: getattr(value, name) for name in names}
+        for name, encoder in special:
+            encoded[name] = encoder(encoded[name], other)
+        for name in plain:
+            found: Any = type(encoded[name])
+            if found not in _AS_IT_IS:
+                encoded[name] = _class_encoder(found)(encoded[name], other)
+        return encoded if tag is None else {tag[0]: tag[1], **encoded}
+
+    return encode_object
 
 
 @lru_cache(maxsize=1024)

@@ -107,9 +107,12 @@ def read_object(data: bytes, where: str) -> dict[str, Any]:
     return found
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def write_json(value: Any) -> bytes:
     """Returns a JSON value as UTF-8, with U+FFFD in the place of lone surrogates, which UTF-8 can't hold."""
-    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    written = _WRITER.encode(value)
     try:
         return written.encode()
     except UnicodeEncodeError:

@@ -146,6 +146,8 @@ LEFT_OUT_REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What each reason of a `LeftOut` means."""
+UNSHOWN_REASONS = ("sensitivity", "withdrawn")
+"""The reasons of candidates whose text may not be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

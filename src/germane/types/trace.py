@@ -13,6 +13,7 @@ from germane.types.budget import Budget, Cut, Need
 from germane.types.candidate import Chosen, LeftOut, Scored, Sensitivity
 from germane.types.evidence import Unread
 from germane.types.query import Query
+from germane.types.reports import UNSHOWN_REASONS
 from germane.types.reports import SourceReport as SourceReport
 from germane.types.reports import Status as Status
 
@@ -47,8 +48,6 @@ class Trace:
 
 _SHOWN = 100
 """Characters of a text that are shown."""
-_UNSHOWN = ("sensitivity", "withdrawn")
-"""The reasons of candidates whose text may not be shown."""
 _LEGEND = (
     "in: it went into the prompt, under the handle at the end; out: it was left out, for the reason at the end",
     "#rank, score = the probability that the request needs it, made of its parts from 0 to 1; sources, category, id, tokens",
@@ -87,7 +86,7 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     for left in trace.left_out:
         cost = "" if left.tokens is None else f" {left.tokens:>5} tokens"
         lines.append(f"out  {_line(left.scored)}{cost}  {left.reason}")
-        lines += [] if left.reason in _UNSHOWN else _text(left.scored)
+        lines += [] if left.reason in UNSHOWN_REASONS else _text(left.scored)
     for one in trace.unread:
         lines.append(f"out  {one.probability:.4f} likely  {one.tokens:>5} tokens or more  not read  {one.domain} {one.id}")
     return "\n".join([*lines, *_LEGEND] if trace.chosen or trace.left_out else lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from germane.service.http import routes
 from germane.service.http.api import closed_for
 from germane.service.http.problems import problem
 from germane.settings.serving import ServiceSettings
+from germane.settings.values import Address
 from support.http_api import HttpApi, serving_api
 from support.listening import opened
 
@@ -205,11 +207,13 @@ async def test_what_others_reach_needs_keys_and_tls(tmp_path: Path, settings: di
         assert (await api.raw("GET", f"{OWN}/stats?org=acme")).status == (403 if closed else 200)
 
 
-def test_where_callers_need_a_certificate_http_calls_nothing() -> None:
-    """It can't ask for one."""
-    pair: dict[str, Any] = {"tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}
-    assert closed_for(ServiceSettings(**pair)) == ""
-    assert "certificate" in closed_for(ServiceSettings(**pair, tls_client_ca=Path("ca.pem")))
+def test_with_tls_others_may_call_operations_with_a_key() -> None:
+    """Whether callers need a certificate too or not; without keys nobody may."""
+    outside = Address(host="0.0.0.0", port=7412)
+    pair: dict[str, Any] = {"http": outside, "tls_cert": Path("cert.pem"), "tls_key": Path("key.pem")}
+    assert closed_for(ServiceSettings(**pair, require_keys=True)) == ""
+    assert closed_for(ServiceSettings(**pair, require_keys=True, tls_client_ca=Path("ca.pem"))) == ""
+    assert "keys" in closed_for(ServiceSettings(**pair))
 
 
 async def test_a_key_opens_its_org_and_nothing_else(tmp_path: Path) -> None:
@@ -238,6 +242,18 @@ async def _opened_with(api: HttpApi, head: bytes) -> tuple[asyncio.StreamReader,
     reader, writer = await asyncio.open_connection(api.address.host, api.address.port)
     writer.write(head)
     return reader, writer
+
+
+async def test_a_hash_is_text_in_what_is_found(germane: Germane, api: HttpApi) -> None:
+    """A number of 64 bits would lose some of them in JavaScript. Python's client reads the library's own value."""
+    agent = germane.agent("support", org="acme", user="ana")
+    await agent.remember("The east gate is locked at nine")
+    [found] = (await api("GET", f"{OWN}/search", org="acme", user="ana", query="east gate", limit="1")).json
+    assert re.fullmatch("[0-9a-f]{16}", found["candidate"]["content_hash"])
+    async with Germane.connect(f"http://{api.address}", org="acme") as remote:
+        [there] = await remote.agent("support", user="ana").search("east gate", 1)
+    [here] = await agent.search("east gate", 1)
+    assert there.candidate.content_hash == here.candidate.content_hash
 
 
 async def test_a_body_that_does_not_come_is_refused(germane: Germane) -> None:

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import h11
 import pytest
 
-from germane.service.http.connections import ConnectionLimits, Connections
+from germane.service.http.connections import ConnectionLimits, Connections, _StrictParser
 from germane.service.http.health import app
 from germane.service.http.server import HttpServer
 from support.http_requests import LOOPBACK, asked
@@ -170,3 +171,21 @@ def test_a_connection_that_is_answered_goes_last() -> None:
     for one in (first, second, third, fourth, fourth):
         table.closed(one)
     assert table.traffic.used == {"http": 0}
+
+
+async def test_the_head_of_an_answer_goes_out_with_its_first_part() -> None:
+    """Where its length is known; a stream's head isn't held back. So one write wakes the client."""
+    parser = _StrictParser(lambda target: True, 1 << 14)
+    for length, held in (((b"content-length", b"2"), True), ((b"transfer-encoding", b"chunked"), False)):
+        parser.receive_data(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert isinstance(parser.next_event(), h11.Request)
+        assert isinstance(parser.next_event(), h11.EndOfMessage)
+        head = parser.send(h11.Response(status_code=200, headers=[length]))
+        part = parser.send(h11.Data(data=b"ok"))
+        assert head is not None
+        assert part is not None
+        assert (head == b"") == held
+        assert part.startswith(b"HTTP/1.1 200") == held
+        assert b"ok" in part
+        parser.send(h11.EndOfMessage())
+        parser.start_next_cycle()

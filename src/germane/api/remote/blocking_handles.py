@@ -1088,10 +1088,11 @@ class BlockingVerbs(ClientHandle):
         model: str = "gpt-4o",
         at: datetime | None = None,
         deadline: float = 0.25,
+        explain: bool = False,
     ) -> RemoteContext:
         """Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as
-        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. Raises
-        `InvalidInput`."""
+        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. `explain` asks
+        for everything that was considered, in and out, with the reasons. Raises `InvalidInput`."""
         found: RemoteContext = self._read(
             "build_context",
             RemoteContext,
@@ -1104,6 +1105,7 @@ class BlockingVerbs(ClientHandle):
             model=model,
             at=at,
             deadline=deadline,
+            explain=explain,
         )
         return found
 

@@ -1110,10 +1110,11 @@ class ClientVerbs(ClientHandle):
         model: str = "gpt-4o",
         at: datetime | None = None,
         deadline: float = 0.25,
+        explain: bool = False,
     ) -> RemoteContext:
         """Returns what is known for `query` as one text of at most `max_tokens` tokens, with its components, as
-        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. Raises
-        `InvalidInput`."""
+        `germane.Agent.build` does. `strategy` is a name, or the settings to change; `deadline` is in seconds. `explain` asks
+        for everything that was considered, in and out, with the reasons. Raises `InvalidInput`."""
         found: RemoteContext = await self._read(
             "build_context",
             RemoteContext,
@@ -1126,6 +1127,7 @@ class ClientVerbs(ClientHandle):
             model=model,
             at=at,
             deadline=deadline,
+            explain=explain,
         )
         return found
 

@@ -11,9 +11,7 @@ Loads neither the engine, a store, numpy nor gRPC.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, replace
@@ -26,7 +24,7 @@ from germane.api.remote.answer import Answer, ClientMetadata
 from germane.api.remote.fallback import Fallback, FallbackPolicy, model_provider, own_messages
 from germane.api.remote.handles import OF_ORG, ClientVerbs
 from germane.api.remote.http_connection import HttpConnection, Refusal
-from germane.api.remote.operation_call import ClientScope, OperationCall, ScopedClient, arguments_to_json
+from germane.api.remote.operation_call import ClientScope, OperationCall, Pem, ScopedClient, arguments_to_json
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.types.budget import Effort
 from germane.types.checks import check_answer_time, check_type
@@ -121,7 +119,7 @@ class RemoteAgent(ScopedClient, ClientVerbs):
             "task": task,
         }
         try:
-            with self._policy.attempt(asyncio.get_running_loop().time):
+            with self._policy.attempt(self._connection.now):
                 return await self.assembled(given, self._policy.limit if deadline is None else deadline)
         except InvalidInput:
             raise
@@ -135,10 +133,10 @@ class RemoteAgent(ScopedClient, ClientVerbs):
         """Assembles within `seconds`; `given` are the other arguments of `assemble`, None for those that are left out. With
         `patience` the answer is waited for so long, although the service is given `seconds`. Raises `InvalidInput` for a value
         that can't be sent, `Fallback` where the service doesn't answer with a context."""
-        loop = asyncio.get_running_loop()
-        due = loop.time() + seconds
+        now = self._connection.now
+        due = now() + seconds
         body = arguments_to_json({name: value for name, value in given.items() if value is not None})
-        if (remaining := due - loop.time()) <= 0:
+        if (remaining := due - now()) <= 0:
             raise Fallback("client_error:out_of_time")
         deadline = max(_LEAST, remaining - min(_ON_THE_WAY, remaining / 10))
         query = {**self._query, "deadline": f"{deadline:.6f}"}
@@ -182,8 +180,8 @@ class RemoteAgent(ScopedClient, ClientVerbs):
 
 
 class RemoteGermane:
-    """A `Germane` of a service, open within `async with`, on one event loop. One per process is enough: all agents share its
-    connections. `Germane.connect` says what the arguments are."""
+    """A `Germane` of a service, open within `async with`. One per process is enough: all agents share its connections.
+    `Germane.connect` says what the arguments are."""
 
     _connects: type[HttpConnection] = HttpConnection
 
@@ -198,11 +196,15 @@ class RemoteGermane:
         breaker: int = 5,
         cooldown: float = 1.0,
         plaintext: bool = False,
-        tls: ssl.SSLContext | None = None,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
     ) -> None:
         self._scope = ClientScope(org=org)
         self._policy = FallbackPolicy(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
-        self._connection = self._connects(url, key=key, plaintext=plaintext, tls=tls)
+        self._connection = self._connects(
+            url, key=key, plaintext=plaintext, roots=roots, certificate=certificate, certificate_key=certificate_key
+        )
 
     def __repr__(self) -> str:
         return f"<RemoteGermane {self._connection.url}{' key' if self._connection.key else ''}>"

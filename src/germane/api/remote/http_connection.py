@@ -10,16 +10,20 @@ import asyncio
 import io
 import json
 import ssl
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from tempfile import NamedTemporaryFile
+from threading import Lock
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from germane.api.remote.fallback import Fallback
-from germane.api.remote.operation_call import checked_key
+from germane.api.remote.operation_call import Pem, check_pair, checked_key, read_pem
+from germane.api.workers.threads import Loop
 from germane.errors import (
     Conflict,
     ConsentNeeded,
@@ -84,19 +88,32 @@ class Refusal(Fallback):
 
 class HttpConnection:
     """The connections to the service at `url`, such as `https://memory.example.com`; a path in it stands before those of the
-    service. `key` is sent with each request, without TLS to this machine only, unless `plaintext` is true. `tls` replaces the
-    system's certificates and settings. Belongs to the event loop that runs when it is opened.
+    service. `key` is sent with each request, without TLS to this machine only, unless `plaintext` is true. `roots` are the
+    certificates that the service's is verified with, in the place of the system's; `certificate` and `certificate_key` are the
+    caller's own, where the service asks for one. Belongs to the event loop that runs when it is opened.
 
     Raises `InvalidInput` for an argument that can't be used, and `MissingExtra` without aiohttp.
     """
 
-    def __init__(self, url: str, *, key: str | None, plaintext: bool = False, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None,
+        plaintext: bool = False,
+        roots: Pem | None = None,
+        certificate: Pem | None = None,
+        certificate_key: Pem | None = None,
+    ) -> None:
         try:
             import aiohttp
         except ImportError as error:
             raise MissingExtra("remote", "aiohttp") from error
         self.url, self.secure, local = _checked_url(url)
-        self.key, self._tls = checked_key(key), tls
+        self.key = checked_key(key)
+        self._tls = _client_context(roots, certificate, certificate_key)
+        if self._tls is not None and not self.secure:
+            raise InvalidInput("is http://, and certificates belong to https://", path="url")
         if key is not None and not (self.secure or plaintext or local):
             raise InvalidInput(
                 "{} isn't this machine, and without TLS the key could be read on its way",
@@ -125,6 +142,10 @@ class HttpConnection:
                 auto_decompress=False,
                 trust_env=False,
             )
+
+    def now(self) -> float:
+        """Returns seconds on the clock of the event loop, by which time limits are kept."""
+        return asyncio.get_running_loop().time()
 
     async def close(self) -> None:
         """Closes the connections. Idempotent."""
@@ -220,6 +241,71 @@ class HttpConnection:
             raise Fallback("http_error:UNAVAILABLE", f"{type(error).__name__}: {error}"[:200]) from None
 
 
+class BlockingConnection:
+    """As `HttpConnection`, for any number of threads: its requests run on an event loop in a daemon thread, which `open`
+    starts."""
+
+    def __init__(self, url: str, **given: Any) -> None:
+        self._awaited = HttpConnection(url, **given)
+        self._running: Loop | None = None
+        self._lock = Lock()
+
+    @property
+    def url(self) -> str:
+        return self._awaited.url
+
+    @property
+    def key(self) -> str | None:
+        return self._awaited.key
+
+    def open(self) -> None:
+        """Starts the thread; the first request connects. Idempotent."""
+        with self._lock:
+            if self._running is None:
+                self._running = Loop(self._opened())
+
+    def close(self) -> None:
+        """Closes the connections and ends the thread. Idempotent."""
+        with self._lock:
+            loop, self._running = self._running, None
+        if loop is not None:
+            loop.close()
+
+    def now(self) -> float:
+        """Returns seconds on the clock of event loops."""
+        return monotonic()
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes, seconds: float) -> HttpReply:
+        """See `HttpConnection.post`."""
+        return self._loop.call(self._awaited.post, path, query, body, seconds)
+
+    def get(self, path: str, seconds: float) -> HttpReply:
+        """See `HttpConnection.get`."""
+        return self._loop.call(self._awaited.get, path, seconds)
+
+    def lines(self, path: str, query: Mapping[str, str], seconds: float) -> Generator[bytes, None, None]:
+        """See `HttpConnection.lines`."""
+        yield from self._loop.each(self._awaited.lines(path, query, seconds))
+
+    def raising(self) -> AbstractContextManager[None]:
+        """See `HttpConnection.raising`."""
+        return self._awaited.raising()
+
+    @property
+    def _loop(self) -> Loop:
+        if (loop := self._running) is None:
+            raise Fallback("client_error:closed", "open it with  with Germane.connect(…) as germane:")
+        return loop
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        self._awaited.open()
+        try:
+            yield
+        finally:
+            await self._awaited.close()
+
+
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:
     """Returns the body. Raises `Fallback` for one of more than `_MAX_ANSWER` bytes."""
     found = bytearray()
@@ -228,6 +314,30 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes:
         if len(found) > _MAX_ANSWER:
             raise Fallback("http_error:OVERSIZED")
     return bytes(found)
+
+
+def _client_context(roots: Pem | None, certificate: Pem | None, certificate_key: Pem | None) -> ssl.SSLContext | None:
+    """Returns what a client with certificates of its own speaks TLS with, None where none are given. Raises `InvalidInput`."""
+    check_pair(certificate, certificate_key)
+    known, own = read_pem("roots", roots), read_pem("certificate", certificate)
+    key = read_pem("certificate_key", certificate_key)
+    if known is None and own is None:
+        return None
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if known is not None else ssl.create_default_context()
+        if known is not None:
+            context.load_verify_locations(cadata=known.decode("ascii"))
+    except (OSError, ValueError):
+        raise InvalidInput("hold no certificate that can be read", path="roots") from None
+    if own is not None and key is not None:
+        with NamedTemporaryFile() as file:  # ssl reads files only; this one only its owner can read
+            file.write(own.rstrip() + b"\n" + key)
+            file.flush()
+            try:
+                context.load_cert_chain(file.name, password=lambda: b"")  # never ask at a terminal
+            except (OSError, ValueError):
+                raise InvalidInput("can't be used, or isn't the key of certificate", path="certificate_key") from None
+    return context
 
 
 def _checked_url(given: object) -> tuple[str, bool, bool]:

@@ -10,6 +10,7 @@ import copy
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import EllipsisType
 from typing import Any, Self
 
@@ -138,6 +139,26 @@ def checked_key(key: object) -> str | None:
     if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
         raise InvalidInput("must be the API key as `germane keys create` shows it", path="key")
     return key
+
+
+Pem = bytes | str | Path
+"""A certificate or key in PEM: bytes are the text itself, a string or a path names a file."""
+
+
+def read_pem(name: str, given: Pem | None) -> bytes | None:
+    """Returns the text of a certificate or key. Raises `InvalidInput` for a file that can't be read."""
+    if given is None or isinstance(given, bytes):
+        return given
+    try:
+        return Path(given).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise InvalidInput(f"can't be read: {error}", path=name) from None
+
+
+def check_pair(certificate: Pem | None, certificate_key: Pem | None) -> None:
+    """Raises `InvalidInput` for a certificate without its key, or a key without its certificate."""
+    if (certificate is None) != (certificate_key is None):
+        raise InvalidInput("certificate and certificate_key go together", advice="give both, or neither")
 
 
 def checked_text(name: str, value: object, *, optional: bool = False) -> str:

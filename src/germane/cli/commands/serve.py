@@ -36,7 +36,7 @@ def serve(
     require_keys: Annotated[
         bool | None, typer.Option(help="Whether callers need an API key. Default: yes, except on a loopback address.")
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="The certificate chain of the gRPC server (PEM).")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="The certificate chain of both ports (PEM).")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The private key of --tls-cert (PEM).")] = None,
     tls_client_ca: Annotated[
         Path | None, typer.Option(help="The CA certificates that callers' certificates are verified with (PEM).")
@@ -130,7 +130,7 @@ def _announce(serving: ServiceSettings, where: Listening, *, json: bool) -> None
         addresses = {"grpc": str(where.grpc), "http": http, "workers": serving.workers, "keys": serving.keys_required}
         print(dumps(addresses), flush=True)
         return
-    also = "" if http is None else f", HTTP on http://{http} (try it: /v1/docs)"
+    also = "" if http is None else f", HTTP on http{'' if serving.tls_cert is None else 's'}://{http} (try it: /v1/docs)"
     who = "callers need an API key" if serving.keys_required else "anybody on this machine may call"
     console().print(f"serving {serving.db}: gRPC on {where.grpc}{also}; {who}; Ctrl-C ends it", soft_wrap=True)
 

@@ -7,18 +7,14 @@ attempt would come too late, and the server may have run the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import grpc as grpc
 import grpc.aio
 
-from germane.api.remote.operation_call import checked_key
+from germane.api.remote.operation_call import Pem, check_pair, checked_key, read_pem
 from germane.errors import InvalidInput
 from germane.settings.values import Address
-
-Pem = bytes | str | Path
-"""A certificate or key in PEM: bytes are the text itself, a string or a path names a file."""
 
 _OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.enable_retries", 0),
@@ -76,8 +72,7 @@ class ServerAddress:
                 "target {} is a web address, and gRPC takes host and port", target, address, advice=f"give {{}}{tls_too}"
             )
         checked_key(key)
-        if (certificate is None) != (certificate_key is None):
-            raise InvalidInput("certificate and certificate_key go together", advice="give both, or neither")
+        check_pair(certificate, certificate_key)
         secure = tls or roots is not None or certificate is not None or server_name is not None
         if key is not None and not (secure or plaintext or local(target)):
             raise InvalidInput(
@@ -89,9 +84,9 @@ class ServerAddress:
             target=target,
             key=key,
             secure=secure,
-            roots=_pem("roots", roots),
-            certificate=_pem("certificate", certificate),
-            certificate_key=_pem("certificate_key", certificate_key),
+            roots=read_pem("roots", roots),
+            certificate=read_pem("certificate", certificate),
+            certificate_key=read_pem("certificate_key", certificate_key),
             server_name=server_name,
         )
 
@@ -151,12 +146,3 @@ def _loopback(address: str) -> bool:
         return valid and Address(host=host, port=0).loopback
     except ValueError:
         return False
-
-
-def _pem(name: str, given: Pem | None) -> bytes | None:
-    if given is None or isinstance(given, bytes):
-        return given
-    try:
-        return Path(given).read_bytes()
-    except (OSError, TypeError, ValueError) as error:
-        raise InvalidInput(f"can't be read: {error}", path=name) from None

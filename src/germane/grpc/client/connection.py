@@ -13,9 +13,9 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from germane.api.remote.fallback import Fallback, FallbackPolicy
-from germane.api.remote.operation_call import ClientScope, OperationCall, ScopedClient
+from germane.api.remote.operation_call import ClientScope, OperationCall, Pem, ScopedClient
 from germane.grpc.client import rpcs
-from germane.grpc.client.channel import Pem, ServerAddress
+from germane.grpc.client.channel import ServerAddress
 from germane.grpc.client.rpcs import ClientRpc
 from germane.grpc.messages import context_pb2
 

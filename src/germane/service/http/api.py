@@ -63,16 +63,14 @@ def takes_body(target: bytes) -> bool:
 def closed_for(settings: ServiceSettings) -> str:
     """Returns why a service with these settings calls no operation over HTTP, empty where it does. Health is answered on every
     address; what is stored isn't, where others could read it on its way, or call without a key."""
-    if settings.tls_client_ca is not None:
-        return "every caller needs a certificate, which this port can't ask for: call gRPC"
     if settings.http is None or settings.http.loopback:
         return ""
     if not settings.keys_required:
         return f"the service asks for no keys, and {settings.http} is reached from elsewhere: serve 127.0.0.1, or ask for keys"
-    if not settings.plaintext:
+    if settings.tls_cert is None and not settings.plaintext:
         return (
-            f"{settings.http} is reached from elsewhere without TLS: serve 127.0.0.1 behind a proxy that ends TLS, or say"
-            " plaintext = true where the network itself is trusted"
+            f"{settings.http} is reached from elsewhere without TLS: give tls_cert and tls_key, serve 127.0.0.1 behind a proxy"
+            " that ends TLS, or say plaintext = true where the network itself is trusted"
         )
     return ""
 
@@ -192,15 +190,26 @@ async def _generated(values: AsyncIterator[T]) -> AsyncGenerator[T, None]:
 
 
 async def _unless_gone(request: HttpRequest, work: Awaitable[T]) -> T:
-    """Returns the result of `work`. Cancels it and raises `Disconnected` where the caller goes away meanwhile."""
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(request.gone())
-    try:
-        await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise Disconnected
-        return task.result()
-    finally:
+    """Returns the result of `work`. Cancels it and raises `Disconnected` where the caller goes away meanwhile. The work runs in
+    the request's own task: a task for each would cost two more turns of the loop."""
+    task, left = asyncio.current_task(), False
+    assert task is not None
+
+    def leave(_: object) -> None:
+        nonlocal left
+        left = True
         task.cancel()
+
+    gone = asyncio.ensure_future(request.gone())
+    gone.add_done_callback(leave)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if left and not task.uncancel():
+            raise Disconnected from None
+        raise
+    finally:
+        gone.remove_done_callback(leave)
         gone.cancel()
 
 

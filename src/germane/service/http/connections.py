@@ -196,6 +196,7 @@ class _StrictParser(h11.Connection):
         """The latest request. The next one isn't read before this one is answered."""
         self.reason: bytes | None = None
         """The reason phrase of the next answer, in the place of the status's own."""
+        self._held = b""
 
     def next_event(self) -> Any:
         event = super().next_event()
@@ -206,12 +207,20 @@ class _StrictParser(h11.Connection):
         return event
 
     def send(self, event: Any) -> Any:
+        """Returns what is to be written. The head of an answer of known length goes out with its first part: the client is
+        woken once. That of another server's answer goes out at once, with its own reason."""
+        relayed = False
         if type(event) is h11.Response:
             reason, self.reason = self.reason, None
+            relayed = reason is not None
             if reason not in (None, event.reason):
                 headers = event.headers.raw_items()
                 event = h11.Response(status_code=event.status_code, headers=headers, reason=reason)
-        return super().send(event)
+        output = super().send(event)
+        held, self._held = self._held, b""
+        if isinstance(event, h11.Response) and not relayed and any(name == b"content-length" for name, _ in event.headers):
+            self._held, output = output or b"", b""
+        return held + output if held and output is not None else output
 
     def _check(self, request: h11.Request, headers: dict[bytes, bytes]) -> None:
         chunked, length = b"transfer-encoding" in headers, headers.get(b"content-length")

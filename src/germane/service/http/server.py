@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp
 
 from germane.errors import InvalidInput
 from germane.service.http.connections import ConnectionLimits, Connections, TakesBody, protocol_factory
+from germane.service.http.tls import Handshakes
 from germane.settings.values import Address
 from germane.types.traffic import Traffic
 
@@ -28,9 +30,9 @@ new ones make it the oldest, which would be dropped."""
 
 
 class HttpServer:
-    """Serves `app` from `start` until `stop`. With `reuse_port` several processes can listen on the same port
-    (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for. `sockets` says which
-    requests for a WebSocket reach `app`; by default none does, and each is a request like any other."""
+    """Serves `app` from `start` until `stop`, over `tls` where it is given. With `reuse_port` several processes can listen on
+    the same port (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for.
+    `sockets` says which requests for a WebSocket reach `app`; by default none does, and each is a request like any other."""
 
     def __init__(
         self,
@@ -41,10 +43,12 @@ class HttpServer:
         limits: ConnectionLimits | None = None,
         takes_body: TakesBody = lambda target: False,
         sockets: Sockets | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._takes_body, self._sockets = takes_body, sockets
         self._app, self._requested, self._reuse_port = app, address, reuse_port
         self._connections = Connections(limits or ConnectionLimits())
+        self._handshakes = None if tls is None else Handshakes(tls, self._connections)
         self._server: _SignalFreeServer | None = None
         self._task: asyncio.Task[None] | None = None
         self.address = address
@@ -53,10 +57,11 @@ class HttpServer:
         """Returns once the server listens. Raises `InvalidInput` for an address that can't be listened on."""
         listener = _listen(self._requested, reuse_port=self._reuse_port)
         self.address = Address(host=self._requested.host, port=listener.getsockname()[1])
+        protocols = protocol_factory(self._connections, self._takes_body, self._sockets)
         config = uvicorn.Config(
             self._app,
             loop="none",
-            http=protocol_factory(self._connections, self._takes_body, self._sockets),  # type: ignore[arg-type]
+            http=protocols if self._handshakes is None else self._handshakes.before(protocols),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             log_config=None,
@@ -86,6 +91,8 @@ class HttpServer:
         server, task, self._server, self._task = self._server, self._task, None, None
         if server is not None and task is not None:
             server.should_exit = True
+            if self._handshakes is not None:
+                self._handshakes.abort()
             await asyncio.wait([task])
 
 
