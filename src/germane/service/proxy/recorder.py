@@ -280,7 +280,8 @@ class Recorder:
         return False
 
     async def close(self, grace: float) -> None:
-        """Takes no more turns, and records what waits, for at most `grace` seconds. The rest stays on disk. Idempotent."""
+        """Takes no more turns, and records what waits, for at most `grace` seconds. The rest stays on disk; what waits in
+        memory alone is lost, and counted. Idempotent."""
         with self._lock:
             if not self._is_open or self._closing:
                 return
@@ -297,7 +298,10 @@ class Recorder:
         if active:
             await asyncio.wait(active, timeout=_CANCEL_SECONDS)
         await self._in_thread(lambda: None)  # what is in the inbox is written to the disk
+        lost = self._spool.in_memory
         await self._in_thread(self._spool.close)
+        for _ in range(lost):
+            self._drop_one("closed", None)
         self._thread.shutdown(wait=False)
 
     def _adopt(self) -> None:
