@@ -320,6 +320,27 @@ async def test_whatever_a_call_holds_it_has_a_session(
         assert await sessions.find(agent, made_call(api, messages, {"previous_response_id": "\ud800"}, held=True))
 
 
+async def test_what_this_process_knows_needs_no_store(
+    germane: Germane, agent: Agent, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversation that goes on, one whose answers were edited or not recorded, and one whose answer is being read."""
+
+    async def failing(self: AgentConversations, aliases: Any) -> Any:
+        raise ZeroDivisionError
+
+    history = list[Fields]()
+    async with proxied(germane, calendar.clock) as worker:
+        for number in range(3):
+            session = await worker.talk(agent, history, f"question {number}", f"answer {number}")
+        monkeypatch.setattr(AgentConversations, "aliased", failing)
+        more = human("and?")
+        for messages in ([*history, more], [*history[:-1], assistant("edited"), more], [*history, more, assistant("x"), more]):
+            assert await worker.find(agent, made_call("openai", messages), deadline=0) == session
+        begun = await worker.find(agent, made_call("openai", [human("hi")]))
+        answered = [human("hi"), assistant("not read yet"), human("more")]
+        assert await worker.find(agent, made_call("openai", answered), deadline=0) == begun
+
+
 async def test_a_forgotten_session_is_found_no_more(germane: Germane, agent: Agent, calendar: Calendar) -> None:
     history = list[Fields]()
     async with proxied(germane, calendar.clock) as worker:
