@@ -30,7 +30,6 @@ from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
 from germane.kinds.documents.value import is_document_session
 from germane.service.proxy.conversation_state import (
     EXCHANGE,
-    MAX_EXCHANGES,
     ConversationState,
     Question,
     answer_alias,
@@ -230,15 +229,17 @@ class Sessions:
     def _opened(self, owner: _Owner, state: ConversationState, session: str) -> None:
         with self._lock:
             waiting = [one for one in self._open.get((owner, _opening(state)), []) if not one.learnt.done()]
-            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session)])
+            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session, state.turns)])
 
     def _answered(self, owner: _Owner, state: ConversationState) -> list[_Opened]:
-        """The open questions that the last exchange of the request may answer."""
+        """The open questions that the last exchange of the request may answer. Either request may hold more of what was said
+        before than the other."""
         if not state.turns:
             return []
+        asked = state.as_asked()
         with self._lock:
-            waiting = self._open.get((owner, _opening(state.as_asked())), [])
-            return [one for one in waiting if not one.learnt.done()]
+            waiting = [one for one in self._open.get((owner, _opening(asked)), []) if not one.learnt.done()]
+        return [one for one in waiting if one.turns.endswith(asked.turns) or asked.turns.endswith(one.turns)]
 
     def _begun(self, owner: _Owner, call: ModelCall) -> str:
         """A new session's id. Calls that go on from the same answer, which isn't known, get the same."""
@@ -255,6 +256,7 @@ class Sessions:
 @dataclass(slots=True)
 class _Opened:
     session: str
+    turns: bytes
     learnt: Future[None] = field(default_factory=Future)
 
 
@@ -283,7 +285,7 @@ def _owner(scope: Scope) -> _Owner:
 
 
 def _opening(state: ConversationState) -> bytes:
-    return state.turns[-MAX_EXCHANGES // 2 * EXCHANGE :] + state.asked
+    return state.turns[-EXCHANGE:] + state.asked
 
 
 # What a call says of its session.
