@@ -14,8 +14,9 @@ FACE = """
 """
 
 FOR_TESTS = """
-    block_contract builders conversations event_contract faults graph_contract injection_contract inventory_contract
-    memory_contract pins provider pytest_plugin scope_contract store_contract time_warp transfer_contract validators
+    alias_contract block_contract builders conversations event_contract faults graph_contract injection_contract
+    inventory_contract memory_contract pins provider pytest_plugin scope_contract store_contract time_warp transfer_contract
+    validators
 """
 
 

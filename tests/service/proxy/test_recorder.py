@@ -264,6 +264,17 @@ async def test_offering_never_raises(germane: Germane, agent: Agent, calendar: C
     assert await texts(agent) == []
 
 
+async def test_what_waits_in_memory_when_the_service_ends_is_counted(
+    germane: Germane, agent: Agent, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = ProxiedTurns(germane, calendar.clock, None)
+    worker.recorder.open()
+    with failing(monkeypatch, StoreUnavailable("no")):
+        worker.recorder.offer(worker.turn(agent, "s", made_call("openai", [human("hi")]), chat_answer("Hello!")))
+        await worker.recorder.close(0.05)
+    assert worker.recorder.counts.dropped["closed"] == 1
+
+
 async def test_no_log_line_holds_what_was_said(
     germane: Germane, agent: Agent, calendar: Calendar, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -224,6 +224,27 @@ async def test_the_end_of_a_long_conversation_is_enough(workers: tuple[ProxiedTu
     assert await texts(agent, session) == [message["content"] for message in history]
 
 
+@pytest.mark.parametrize("long", [True, False])
+async def test_a_single_exchange_is_enough_where_it_is_long(
+    workers: tuple[ProxiedTurns, ProxiedTurns], agent: Agent, long: bool
+) -> None:
+    """Everybody says "ok", and is told "Done."; a request that begins with it may be anybody's."""
+    worker, asked = workers
+    history, sessions = list[Fields](), set[str]()
+    for number in range(5):
+        answer = "Nothing of any use." if long else "Done."
+        history.append(human(f"{number} What did they say of the boiler in the cellar?" if long else f"ok {number}"))
+        call = made_call("openai", history[-3:])
+        session = await (asked if number else worker).find(agent, call)
+        worker.recorder.offer(worker.turn(agent, session, call, chat_answer(answer)))
+        assert await worker.recorder.flush(20)
+        history.append(assistant(answer))
+        sessions.add(session)
+    assert (len(sessions) == 1) == long
+    if long:
+        assert await texts(agent, session) == [message["content"] for message in history]
+
+
 async def test_a_lone_first_message_begins_a_session(workers: tuple[ProxiedTurns, ProxiedTurns], agent: Agent) -> None:
     """Nobody can tell whose "hi" it is: the answer, or else the second turn, parts the conversations."""
     worker, asked = workers
@@ -318,6 +339,27 @@ async def test_whatever_a_call_holds_it_has_a_session(
     for api in ("openai", "anthropic", "openai-responses", "unknown"):
         assert await sessions.find(agent, made_call(api, messages))
         assert await sessions.find(agent, made_call(api, messages, {"previous_response_id": "\ud800"}, held=True))
+
+
+async def test_what_this_process_knows_needs_no_store(
+    germane: Germane, agent: Agent, calendar: Calendar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversation that goes on, one whose answers were edited or not recorded, and one whose answer is being read."""
+
+    async def failing(self: AgentConversations, aliases: Any) -> Any:
+        raise ZeroDivisionError
+
+    history = list[Fields]()
+    async with proxied(germane, calendar.clock) as worker:
+        for number in range(3):
+            session = await worker.talk(agent, history, f"question {number}", f"answer {number}")
+        monkeypatch.setattr(AgentConversations, "aliased", failing)
+        more = human("and?")
+        for messages in ([*history, more], [*history[:-1], assistant("edited"), more], [*history, more, assistant("x"), more]):
+            assert await worker.find(agent, made_call("openai", messages), deadline=0) == session
+        begun = await worker.find(agent, made_call("openai", [human("hi")]))
+        answered = [human("hi"), assistant("not read yet"), human("more")]
+        assert await worker.find(agent, made_call("openai", answered), deadline=0) == begun
 
 
 async def test_a_forgotten_session_is_found_no_more(germane: Germane, agent: Agent, calendar: Calendar) -> None:

@@ -26,18 +26,20 @@ EXCHANGE = 2 * _PART
 """Bytes of an exchange."""
 _NO_ANSWER = bytes(_PART)
 _TELLING = 64
-"""Characters of the human turns of a conversation of one exchange that make it known without its answer."""
+"""Characters that make a text known: the human turns without their answers, or a single exchange."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
     """`turns` are the hashes of the last exchanges. `asked` is that of the human turn at the end, which nothing has answered;
-    empty where there is none. `telling` says that the human turns tell the conversation from others without their answers.
+    empty where there is none. `telling` says that the human turns tell the conversation from others without their answers,
+    and `telling_end` that its last exchange does.
     """
 
     turns: bytes = b""
     asked: bytes = b""
     telling: bool = False
+    telling_end: bool = False
 
     @property
     def length(self) -> int:
@@ -110,7 +112,7 @@ class Question:
 
     def fits(self, found: AliasedSession) -> bool:
         """Whether the session's exchanges are those of the state, or end with them: where a session has more than the request,
-        or the request more than what is kept, two exchanges at least must be equal."""
+        or the request more than what is kept, two exchanges at least must be equal, or a long one."""
         given, kept = self.state.turns, found.turns
         if self.humans:
             given, kept = b"".join(_humans(given)), b"".join(_humans(kept))
@@ -120,7 +122,7 @@ class Question:
         capped = len(kept) == MAX_EXCHANGES * size
         shorter = min(len(given), len(kept))
         same = kept.endswith(given) if len(given) < len(kept) else capped and given.endswith(kept)
-        return same and shorter >= 2 * size
+        return same and (shorter >= 2 * size or (shorter == size and self.state.telling_end and not self.humans))
 
 
 def state_of(messages: Sequence[Message], key: bytes) -> ConversationState:
@@ -133,7 +135,10 @@ def state_of(messages: Sequence[Message], key: bytes) -> ConversationState:
     exchanges = human[:-1] if is_open else human
     turns = b"".join(_exchange(spoken[index], spoken[index + 1], key) for index in exchanges[-MAX_EXCHANGES:])
     telling = sum(len(_content(spoken[index]).strip()) for index in human[:2]) >= _TELLING
-    return ConversationState(turns, _hash(key, _content(spoken[human[-1]])) if is_open else b"", telling)
+    asked = _hash(key, _content(spoken[human[-1]])) if is_open else b""
+    ending = spoken[exchanges[-1] : exchanges[-1] + 2] if exchanges else []
+    telling_end = sum(len(_content(message).strip()) for message in ending) >= _TELLING
+    return ConversationState(turns, asked, telling, telling_end)
 
 
 def _exchange(turn: Message, following: Message, key: bytes) -> bytes:

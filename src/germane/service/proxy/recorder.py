@@ -16,7 +16,7 @@ import json
 import logging
 from base64 import b64decode, b64encode
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -280,7 +280,8 @@ class Recorder:
         return False
 
     async def close(self, grace: float) -> None:
-        """Takes no more turns, and records what waits, for at most `grace` seconds. The rest stays on disk. Idempotent."""
+        """Takes no more turns, and records what waits, for at most `grace` seconds. The rest stays on disk; what waits in
+        memory alone is lost, and counted. Idempotent."""
         with self._lock:
             if not self._is_open or self._closing:
                 return
@@ -297,7 +298,10 @@ class Recorder:
         if active:
             await asyncio.wait(active, timeout=_CANCEL_SECONDS)
         await self._in_thread(lambda: None)  # what is in the inbox is written to the disk
+        lost = self._spool.in_memory
         await self._in_thread(self._spool.close)
+        for _ in range(lost):
+            self._drop_one("closed", None)
         self._thread.shutdown(wait=False)
 
     def _adopt(self) -> None:
@@ -376,10 +380,14 @@ class Recorder:
             return self._drop_one("expired", None)
         scope = kept.scope
         agent = self._germane.agent(scope.agent, org=scope.org, user=scope.user, zone=scope.zone)
+        at_once = list[Awaitable[object]]()  # so that they are written in one transaction
         if kept.messages:
-            await agent.record(kept.messages, session=kept.session, said_at=kept.at)
+            at_once.append(agent.record(kept.messages, session=kept.session, said_at=kept.at))
         if kept.aliases:
-            await agent.conversations.add_aliases(kept.session, kept.aliases, ended=kept.ended, at=kept.at)
+            at_once.append(agent.conversations.add_aliases(kept.session, kept.aliases, ended=kept.ended, at=kept.at))
+        for outcome in await asyncio.gather(*at_once, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
         return "recorded"
 
     def _back_off(self, error: Exception) -> None:

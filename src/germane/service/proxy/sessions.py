@@ -30,7 +30,6 @@ from germane.kinds.conversations.aliases import AliasedSession, SessionAlias
 from germane.kinds.documents.value import is_document_session
 from germane.service.proxy.conversation_state import (
     EXCHANGE,
-    MAX_EXCHANGES,
     ConversationState,
     Question,
     answer_alias,
@@ -105,13 +104,14 @@ class Sessions:
         """Returns the session that the call belongs to. `named` is the caller's name for it, and `headers` are those of the
         request, in lower case. Never raises, and takes at most `deadline` seconds for what it asks the store: where that fails,
         the session is one that other calls of the same conversation get too."""
+        ends = asyncio.get_running_loop().time() + deadline
         owner, state = _owner(agent.scope), ConversationState()
         name = call_name(call, headers or {}, named)
+        found: str | None = None
         try:
             if not call.held:
                 state = await asyncio.to_thread(self._state, call) if _is_large(call) else self._state(call)
-            async with asyncio.timeout(deadline):
-                found = await self._found(agent, call, state, name, deadline / 2)
+            found = await self._found(agent, self._questions(call, state, name), state, name, ends)
         except Exception:
             found = self._derived(owner, state.turns[:EXCHANGE])
         session = name or found or self._tried(owner, state, headers or {}) or self._begun(owner, call)
@@ -161,38 +161,53 @@ class Sessions:
     def _state(self, call: ModelCall) -> ConversationState:
         return state_of(parse_all(call.messages, call.api), self.key)
 
+    def _questions(self, call: ModelCall, state: ConversationState, name: str | None) -> tuple[Question, ...]:
+        """What to ask for the call's session; nothing where nothing tells it."""
+        if not call.held:
+            return state.questions(self.key)
+        previous = previous_answer(call)
+        if name is not None or previous is None:
+            return ()
+        return (Question(answer_alias(previous, self.key), ConversationState(), 0),)
+
     async def _found(
-        self, agent: Agent, call: ModelCall, state: ConversationState, name: str | None, patience: float
+        self, agent: Agent, questions: tuple[Question, ...], state: ConversationState, name: str | None, ends: float
     ) -> str | None:
-        """The session that is known by what the call goes on from. Where the call has a name, the state of the session with
-        this name is in memory afterwards, if it is known."""
+        """The session that is known by what the call goes on from; None where none is. With a name, the state of the session
+        with this name is in memory afterwards, if it is known. Raises what the store raises, and `TimeoutError`, where nothing
+        is known without it."""
         owner = _owner(agent.scope)
-        if call.held:
-            previous = previous_answer(call)
-            if name is not None or previous is None:
-                return None
-            questions: tuple[Question, ...] = (Question(answer_alias(previous, self.key), ConversationState(), 0),)
-        else:
-            questions = state.questions(self.key)
-        if not questions:
-            return None
-        found = self._in_memory(owner, questions, name)
-        opened = list[_Opened]() if found is not None or call.held else self._answered(owner, state)
-        ends = asyncio.get_running_loop().time() + patience
-        while found is None and len(opened) > 1 and (left := ends - asyncio.get_running_loop().time()) > 0:
-            waiting = [asyncio.wrap_future(one.learnt) for one in opened]
-            await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-            found = self._in_memory(owner, questions, name)
-            opened = [one for one in opened if not one.learnt.done()]
-        if found is None or found[0].ahead or found[0].humans:
-            kept = await agent.conversations.aliased([question.alias for question in questions])
+        found, opened = await self._remembered(owner, questions, state, name, ends)
+        if questions and (found is None or found[0].ahead or found[0].humans):
+            try:
+                async with asyncio.timeout_at(ends):
+                    kept = await agent.conversations.aliased([question.alias for question in questions])
+            except Exception:
+                if found is None and opened is None:
+                    raise
+                kept = ()
             found = _best(questions, kept, name) or found
             if found is not None:
                 with self._lock:
                     self._keep(owner, found[1])
-        if found is None and len(opened) == 1:
-            return opened[0].session
-        return None if found is None else found[1].session
+        return opened if found is None else found[1].session
+
+    async def _remembered(
+        self, owner: _Owner, questions: Sequence[Question], state: ConversationState, name: str | None, ends: float
+    ) -> tuple[tuple[Question, AliasedSession] | None, str | None]:
+        """What this process knows: the best answer to the questions; else the session whose open question the request shows
+        answered, if it is one alone. Half of the time until `ends` is for answers that are being read."""
+        found = self._in_memory(owner, questions, name)
+        opened = [] if found is not None else self._answered(owner, state)
+        waiting = [asyncio.wrap_future(one.learnt) for one in opened] if len(opened) > 1 else []
+        now = asyncio.get_running_loop().time
+        until = now() + max(0.0, ends - now()) / 2
+        while found is None and len(waiting) > 1 and now() < until:
+            _, left = await asyncio.wait(waiting, timeout=until - now(), return_when=asyncio.FIRST_COMPLETED)
+            waiting = [*left]
+            found = self._in_memory(owner, questions, name)
+        opened = [one for one in opened if not one.learnt.done()]
+        return found, opened[0].session if len(opened) == 1 else None
 
     def _in_memory(
         self, owner: _Owner, questions: Sequence[Question], session: str | None
@@ -216,7 +231,7 @@ class Sessions:
     def _opened(self, owner: _Owner, state: ConversationState, session: str) -> None:
         with self._lock:
             waiting = [one for one in self._open.get((owner, _opening(state)), []) if not one.learnt.done()]
-            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session)])
+            self._open.put((owner, _opening(state)), [*waiting[1 - _MAX_OPEN :], _Opened(session, state.turns)])
 
     def _tried(self, owner: _Owner, state: ConversationState, headers: Mapping[str, str]) -> str | None:
         """The session that a client's library asks for again, which says so: its call before wasn't answered."""
@@ -227,12 +242,14 @@ class Sessions:
         return waiting[-1].session if waiting else None
 
     def _answered(self, owner: _Owner, state: ConversationState) -> list[_Opened]:
-        """The open questions that the last exchange of the request may answer."""
+        """The open questions that the last exchange of the request may answer. Either request may hold more of what was said
+        before than the other."""
         if not state.turns:
             return []
+        asked = state.as_asked()
         with self._lock:
-            waiting = self._open.get((owner, _opening(state.as_asked())), [])
-            return [one for one in waiting if not one.learnt.done()]
+            waiting = [one for one in self._open.get((owner, _opening(asked)), []) if not one.learnt.done()]
+        return [one for one in waiting if one.turns.endswith(asked.turns) or asked.turns.endswith(one.turns)]
 
     def _begun(self, owner: _Owner, call: ModelCall) -> str:
         """A new session's id. Calls that go on from the same answer, which isn't known, get the same."""
@@ -249,6 +266,7 @@ class Sessions:
 @dataclass(slots=True)
 class _Opened:
     session: str
+    turns: bytes
     learnt: Future[None] = field(default_factory=Future)
 
 
@@ -277,7 +295,7 @@ def _owner(scope: Scope) -> _Owner:
 
 
 def _opening(state: ConversationState) -> bytes:
-    return state.turns[-MAX_EXCHANGES // 2 * EXCHANGE :] + state.asked
+    return state.turns[-EXCHANGE:] + state.asked
 
 
 # What a call says of its session.

@@ -63,6 +63,11 @@ class Spool:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    @property
+    def in_memory(self) -> int:
+        """How many entries aren't on disk."""
+        return len(self._held)
+
     def open(self, now_ms: int) -> tuple[SpoolEntry, ...]:
         """Makes the folder of this process, and returns the entries of processes that are gone, oldest first. `now_ms` is the
         Unix time in milliseconds."""
