@@ -45,10 +45,9 @@ async def echoing(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Watched:
-    """An application that holds what it is told, once it may; before, it says something."""
+    """An application that holds what it is told, once it may, and answers a message with another."""
 
-    def __init__(self, says: str = "") -> None:
-        self._says = says
+    def __init__(self) -> None:
         self.messages: list[Any] = []
         self.goes_on, self.disconnected = asyncio.Event(), asyncio.Event()
 
@@ -56,14 +55,13 @@ class Watched:
         await receive()
         await send({"type": "websocket.accept"})
         await self.goes_on.wait()
-        with suppress(OSError):
-            if self._says:
-                await send({"type": "websocket.send", "text": self._says})
         while True:
             self.messages.append(await receive())
             if self.messages[-1]["type"] == "websocket.disconnect":
                 self.disconnected.set()
                 return
+            with suppress(OSError):
+                await send({"type": "websocket.send", "text": "late"})
 
 
 @asynccontextmanager
@@ -234,7 +232,7 @@ HOSTILE: list[tuple[bytes, int]] = [
 
 async def test_a_frame_against_the_protocol_ends_the_connection(caplog: pytest.LogCaptureFixture) -> None:
     """With the code that the protocol has for it. A message before it arrives; what is still to be sent is no fault."""
-    apps = [Watched(says="late") for _ in HOSTILE]
+    apps = [Watched() for _ in HOSTILE]
     calls = iter(apps)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -242,14 +240,35 @@ async def test_a_frame_against_the_protocol_ends_the_connection(caplog: pytest.L
 
     async with serving(app) as server:
         for (bytes_, code), watched in zip(HOSTILE, apps, strict=True):
+            watched.goes_on.set()
             async with raw(server) as (reader, writer):
                 writer.write(frame(Opcode.TEXT, b"fine") + bytes_)
                 said = await rest(reader)
-            watched.goes_on.set()
             await watched.disconnected.wait()
             assert (said[:1], said[2:4]) == (b"\x88", code.to_bytes(2, "big"))
             assert [one.get("text", one.get("code")) for one in watched.messages] == ["fine", code]
         await none_open(server)
+    assert caplog.records == []
+
+
+async def test_frames_before_the_answer_to_the_handshake_end_the_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """Where they break the protocol; the application learns that the peer has gone."""
+    connected = asyncio.Semaphore(0)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        connected.release()
+        assert (await receive())["type"] == "websocket.disconnect"
+
+    async with serving(app) as server:
+        for count, bad in enumerate((b"\x83\x80\0\0\0\0", frame(Opcode.TEXT, b"\xff")), 1):
+            reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+            writer.write(HANDSHAKE + b"\r\n")
+            await connected.acquire()
+            writer.write(bad)
+            assert await rest(reader) == b""
+            writer.close()
+            assert server.traffic.refused["http_request"] == count
     assert caplog.records == []
 
 
@@ -308,6 +327,47 @@ async def test_pings_of_a_peer_that_does_not_read_take_no_memory() -> None:
         await app.seen.wait()
         assert app.buffered() < 1 << 20
         assert b"\x8a\x04last" in await some(reader, b"\x8a\x04last")
+
+
+async def test_a_peer_that_closes_without_reading_is_still_told_so() -> None:
+    """A ping that came with its close doesn't take the place of the answer."""
+    app = Pausing()
+    async with serving(app) as server, raw(server) as (reader, writer):
+        await app.blocked()
+        writer.write(frame(Opcode.PING, b"?") + frame(Opcode.CLOSE, Close(1000, "").serialize()))
+        assert (await rest(reader)).endswith(b"\x88\x02\x03\xe8")
+
+
+async def test_a_connection_whose_application_has_ended_does_not_wait_for_its_peer() -> None:
+    """Little is left to be read, and the peer doesn't read it."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        while not send.__self__.transport.get_write_buffer_size():
+            await send({"type": "websocket.send", "bytes": b"x" * 10_000})
+
+    async with serving(app, answer_seconds=0.05) as server, raw(server) as (_, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await none_open(server)
+        writer.transport.abort()
+
+
+async def test_a_server_that_stops_while_a_peer_closes_says_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    stopped = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        await receive()
+        send.__self__.shutdown()
+        stopped.set()
+
+    async with serving(app) as server, raw(server) as (reader, writer):
+        writer.write(frame(Opcode.CLOSE, Close(1000, "").serialize()))
+        assert await rest(reader) == b"\x88\x02\x03\xe8"
+        await stopped.wait()
+    assert caplog.records == []
 
 
 async def some(reader: asyncio.StreamReader, until: bytes) -> bytes:

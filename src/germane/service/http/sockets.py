@@ -190,8 +190,7 @@ class _Socket(WebSocketsSansIOProtocol):
         if message["type"] == "websocket.accept":  # uvicorn writes names in lower case, and takes away a date that is there
             headers = message.get("headers", ())
             for name, value in headers:
-                if name.lower() != b"date":
-                    self.response.headers[name.decode("latin-1")] = value.decode("latin-1")
+                self.response.headers[name.decode("latin-1")] = value.decode("latin-1")
             message = {**message, "headers": [one for one in headers if one[0].lower() == b"date"]}
         await super().send(message)
 
