@@ -178,15 +178,15 @@ async def test_the_provider_drops_thinking_that_was_bound_to_forgotten_text(prox
 
 async def test_the_responses_api_over_a_websocket(proxy: MemoryProxy, germane: Germane) -> None:
     """Each create gets what is known; the provider's state is followed, and the turns are recorded as one session."""
-    async with AsyncOpenAI(base_url=f"{proxy.url}/v1", api_key="sk-provider-secret") as client:
-        async with client.responses.connect() as connection:
-            previous: Any = omit
-            for text in (ASKED, "I moved to Lisbon in spring.", "Thanks!"):
-                await connection.response.create(model="gpt-5.4", input=text, previous_response_id=previous)
+    client = AsyncOpenAI(base_url=f"{proxy.url}/v1", api_key="sk-provider-secret")
+    async with client, client.responses.connect() as connection:
+        previous: Any = omit
+        for text in (ASKED, "I moved to Lisbon in spring.", "Thanks!"):
+            await connection.response.create(model="gpt-5.4", input=text, previous_response_id=previous)
+            event = await connection.recv()
+            while event.type != "response.completed":
                 event = await connection.recv()
-                while event.type != "response.completed":
-                    event = await connection.recv()
-                previous = event.response.id
+            previous = event.response.id
     frames = [json.loads(frame) for frame in proxy.provider.requests[-1].frames]
     assert "Biscuit" in str(frames[0])
     assert "Biscuit" not in str(frames[1:])

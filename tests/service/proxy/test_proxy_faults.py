@@ -179,6 +179,18 @@ async def test_keys(germane: Germane, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("PROXY-3")
+async def test_a_key_of_germanes_isnt_sent_to_a_provider(germane: Germane, tmp_path: Path) -> None:
+    """Where the provider's key belongs, with a service that asks for keys or doesn't."""
+    key = await germane.keys.create(org="acme")
+    for keys in (None, germane.keys):
+        async with memory_proxy(germane, tmp_path, keys=keys) as proxy:
+            for headers in ({"authorization": f"Bearer {key.token}"}, {"authorization": "x", "x_api_key": key.token}):
+                answer = await proxy.chat(user(ASKED), **headers)
+                assert (answer.status, "X-Germane-Key" in answer.body.decode()) == (400, True)
+            assert proxy.provider.requests == []
+
+
+@pytest.mark.requirement("PROXY-3")
 async def test_the_operators_key_takes_the_place_of_germanes(germane: Germane, tmp_path: Path) -> None:
     """Nobody unknown spends the operator's money."""
     key = await germane.keys.create(org="acme")

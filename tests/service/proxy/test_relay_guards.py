@@ -275,4 +275,4 @@ def test_an_authority_that_holds_no_certificate_is_refused_at_the_start(tmp_path
     mine = Upstream(name="mine", url="https://127.0.0.1:1", ca=tmp_path / "ca.pem")
     with pytest.raises(InvalidInput) as refused:
         Relay({"mine": mine}).open()
-    assert str(refused.value) == "proxy.upstreams.mine.ca holds no certificates that can be read"
+    assert str(refused.value) == "upstreams.mine.ca holds no certificates that can be read"

@@ -100,6 +100,8 @@ class Grant:
 
 _ID_BYTES, _SECRET_BYTES = 10, 32
 """Random bytes of an id, which must be unique, and of a secret, which must be impossible to guess."""
+KEY_PREFIX = "gk_"
+"""How the text of each key begins."""
 _TOKEN = re.compile(r"gk_([a-z2-7]{16})_[a-z2-7]{52}")
 _KEY_ID = re.compile(r"(?:gk_)?([a-z2-7]{16})(?:_[a-z2-7]{52})?")
 _NO_ID = "-"

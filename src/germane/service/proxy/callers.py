@@ -18,8 +18,9 @@ import grpc
 
 from germane.errors import GermaneError
 from germane.grpc.server.admission import Ports
+from germane.grpc.server.authorisation import presented_key
 from germane.grpc.server.refusals import Refused
-from germane.kinds.keys.value import Grant
+from germane.kinds.keys.value import KEY_PREFIX, Grant
 from germane.service.http.problems import HttpRefused
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
@@ -30,6 +31,9 @@ _AGENT = "default"
 _USERS = ("safety_identifier", "user")
 """Fields of OpenAI's bodies that name the person whom the call is for."""
 _NEEDS_KEY = "an API key of this service is needed that holds: send  X-Germane-Key: gk_…  (germane keys create makes one)"
+_MISPLACED_KEY = (
+    "a key of this service stands where the provider's belongs, and would be sent to the provider: send it as X-Germane-Key"
+)
 _TRUE = ("true", "1", "yes", "on")
 
 
@@ -59,6 +63,8 @@ async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> C
     """Admits a request as the service's other calls are. Raises `HttpRefused` for one that mustn't be sent on."""
     if ports.keys is None:
         request.http.check_origin()
+    if upstream.key is None and (presented_key(request.http.metadata) or "").startswith(KEY_PREFIX):
+        raise HttpRefused(HTTPStatus.BAD_REQUEST, _MISPLACED_KEY)
     try:
         return Caller(grant=await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer))
     except Refused as refused:

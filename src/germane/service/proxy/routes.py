@@ -51,8 +51,9 @@ def proxy_route(target: bytes, upstreams: Mapping[str, Upstream]) -> ProxyRoute:
     name, rest = _cut(b"/" + path)
     upstream = upstreams.get(name.decode("ascii", "replace")) if is_proxied(target) else None
     if upstream is None:
-        known = ", ".join(upstreams) or "none"
-        raise HttpRefused(HTTPStatus.NOT_FOUND, f"no upstream of the service has this name; its upstreams: {known}")
+        raise HttpRefused(
+            HTTPStatus.NOT_FOUND, "no upstream of the service has this name: germane serve --upstream NAME adds one"
+        )
     who: dict[str, str] = {}
     while (found := _named(rest)) is not None:
         key, value, rest = found
