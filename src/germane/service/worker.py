@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from typing import Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -72,18 +73,35 @@ class _Doors:
         await asyncio.gather(self.grpc.stop(grace), self.ports.bridge.on_port(lambda: self.api.idle(grace)))
 
 
+class Beside(Protocol):
+    """What one process has beside the service, on its HTTP port."""
+
+    async def begin(self, germane: Germane, ports: Ports, stop: Callable[[], object]) -> None:
+        """Is awaited before the keys are checked and the ports listen. `stop` ends the service as a signal does."""
+
+    def takes_body(self, target: bytes) -> bool:
+        """As `takes_body` of the API."""
+
+    def wrap(self, rest: ASGIApp) -> ASGIApp:
+        """Returns the application of the port, which calls `rest` for what it doesn't answer itself."""
+
+    async def end(self) -> None:
+        """Is awaited when the service has ended, before the database closes."""
+
+
 def serve(
     service: ServiceSettings,
     settings: Settings,
     on_listening: Callable[[Listening], object],
     place: WorkerPlace | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
 
     The event loop is asyncio's own: its clock has microseconds. uvloop's has milliseconds and stands still while a callback
     runs, which makes deadlines inexact.
     """
-    asyncio.run(work(service, settings, on_listening, place=place))
+    asyncio.run(work(service, settings, on_listening, place=place, beside=beside))
 
 
 async def work(
@@ -92,6 +110,7 @@ async def work(
     on_listening: Callable[[Listening], object],
     *,
     place: WorkerPlace | None = None,
+    beside: Beside | None = None,
 ) -> None:
     """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
     is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
@@ -101,8 +120,10 @@ async def work(
             import_module(name)
     with StopSignals().installed() as stop_signals:
         async with Germane.open(service.db, settings=settings) as germane:
-            await _check_keys(service, germane)
             ports = Ports(keys=germane.keys if service.keys_required else None)
+            if beside is not None:
+                await beside.begin(germane, ports, stop_signals.receive)
+            await _check_keys(service, germane)
             server = GrpcServer(germane, service, ports=ports, worker=place)
             async with monitoring(
                 service,
@@ -126,8 +147,10 @@ async def work(
                 try:
                     await server.start(monitor.observer)
                     doors = _Doors(server, api, ports)
-                    await _listen(service, doors, monitor, stop_signals, on_listening, reuse_port=place is not None)
+                    await _listen(service, doors, monitor, stop_signals, on_listening, place is not None, beside)
                 finally:
+                    if beside is not None:
+                        await beside.end()
                     await server.stop(0)
                     await ports.close()
 
@@ -138,14 +161,16 @@ async def _listen(
     monitor: Monitor,
     stop_signals: StopSignals,
     on_listening: Callable[[Listening], object],
-    *,
     reuse_port: bool,
+    beside: Beside | None,
 ) -> None:
     """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
     http = None
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
-        http = HttpServer(_app(monitor, doors), service.http, reuse_port=reuse_port, limits=limits, takes_body=takes_body)
+        shown = _app(monitor, doors) if beside is None else beside.wrap(_app(monitor, doors))
+        taken = takes_body if beside is None else lambda target: takes_body(target) or beside.takes_body(target)
+        http = HttpServer(shown, service.http, reuse_port=reuse_port, limits=limits, takes_body=taken)
         await doors.ports.bridge.on_port(http.start)
         monitor.ports.add(lambda: http.traffic)
     try:

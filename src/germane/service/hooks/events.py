@@ -27,10 +27,12 @@ _MAX_PATH = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A coding agent whose hooks are known. `moments` are its events by name; `variable` and `home` say where its transcripts
-    are, and `format` how they are written; "" for a client whose transcripts aren't read."""
+    """A coding agent whose hooks are known. `model` is one that it works with, for counting tokens. `moments` are its events by
+    name; `variable` and `home` say where its transcripts are, and `format` how they are written; "" for a client whose
+    transcripts aren't read."""
 
     name: str
+    model: str
     moments: Mapping[str, Moment]
     variable: str = ""
     home: str = ""
@@ -62,15 +64,25 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
         for one in (
             Client(
                 name="claude-code",
+                model="claude-opus-4-6",
                 moments=_SHARED,
                 variable="CLAUDE_CONFIG_DIR",
                 home=".claude",
                 transcripts="projects",
                 format="claude-code",
             ),
-            Client(name="codex", moments=_SHARED, variable="CODEX_HOME", home=".codex", transcripts="sessions", format="codex"),
+            Client(
+                name="codex",
+                model="gpt-5",
+                moments=_SHARED,
+                variable="CODEX_HOME",
+                home=".codex",
+                transcripts="sessions",
+                format="codex",
+            ),
             Client(
                 name="gemini",
+                model="gemini-2.5-pro",
                 moments=MappingProxyType(
                     {"SessionStart": "start", "BeforeAgent": "prompt", "AfterAgent": "turn", "PreCompress": "compacting"}
                 ),

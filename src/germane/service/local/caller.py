@@ -9,8 +9,6 @@ The service holds a lock while it lives. A caller sends nothing to the port whil
 listen there.
 """
 
-# ruff: noqa: PTH, SIM105: pathlib and contextlib take longer to import than a call takes
-
 from __future__ import annotations
 
 import _socket  # `socket` itself takes longer to import than a call takes
@@ -97,14 +95,15 @@ def is_running(folder: str) -> bool:
     return is_locked(os.path.join(folder, LOCK))
 
 
-def is_locked(path: str) -> bool:
-    """Returns whether another process, or another part of this one, holds the lock."""
+def is_locked(path: str, *, alone: bool = False) -> bool:
+    """Returns whether another process, or another part of this one, holds the lock: for itself, or with `alone` also together
+    with others."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         return False
     except OSError:
         return True

@@ -32,7 +32,6 @@ from germane.service.local.caller import (
     read_state,
 )
 
-DATABASE = "germane.db"
 IDLE_SECONDS = 1800.0
 _MAX_LOG = 4 << 20
 """Bytes at which the log begins anew; the one before is kept."""
