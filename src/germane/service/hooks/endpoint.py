@@ -1,6 +1,6 @@
 """Endpoint: `POST /hooks/{client}` of the local service: an event comes in, and an answer goes out before its deadline.
 
-Whatever goes wrong behind the key is answered with 200 and an empty object, which means that nothing is added. The engine's loop
+Whatever goes wrong behind the key is answered with 200 and an empty object: nothing is added. The engine's loop
 answers `/hooks/alive`, and `/hooks/stop` ends the service.
 """
 

@@ -187,7 +187,7 @@ def start(folder: str, *, replacing: int = 0) -> bool:
 
 def _spawn(folder: str, replacing: int) -> None:
     """The service gets a session of its own, and none of this process's streams: an agent may wait until they are closed."""
-    program = [sys.executable, "-m", "germane.service.local.main", *([str(replacing)] if replacing else [])]
+    program = [sys.executable, "-P", "-m", "germane.service.local.main", *([str(replacing)] if replacing else [])]
     log = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         from subprocess import DEVNULL, Popen
