@@ -88,8 +88,8 @@ class FollowedTranscripts:
     def follow(
         self, path: Path, format: str, agent: Agent, session: str, *, whole: bool, again: bool = False
     ) -> Awaitable[None]:
-        """Has what is new recorded in the session, in the background; returns what is done once it was tried. With `again` it is
-        read once more a second later."""
+        """Has what is new recorded in the session, in the background; returns what is done once it was tried. With `again` it
+        is read once more a second later."""
         wanted = self._waiting.pop(path, None) or _Wanted(agent=agent, session=session, format=format, whole=whole)
         wanted.whole = wanted.whole or whole
         self._waiting[path] = wanted

@@ -30,6 +30,7 @@ from germane.service.local.caller import (
     forget_start,
     is_running,
     read_state,
+    start,
 )
 
 IDLE_SECONDS = 1800.0
@@ -126,6 +127,23 @@ def replace_older(folder: str, own: str) -> bool:
     """Ends a service of an earlier version than this caller's. Returns whether one was ended."""
     state = read_state(folder)
     return is_running(folder) and is_newer(own, state.version) and stop(folder)
+
+
+def started(folder: str, seconds: float = 30.0) -> State:
+    """Returns the state of a service that listens, and starts one where there is none. A service of an earlier version is
+    replaced. Raises `Unreachable` where none listens after `seconds`."""
+    replace_older(folder, version("germane"))
+    ends = monotonic() + seconds
+    while True:
+        if is_running(folder):
+            state = read_state(folder)
+            if state.pid:
+                return state
+        else:
+            start(folder)
+        if monotonic() > ends:
+            raise Unreachable(f"the local service doesn't start: {Path(folder) / LOG} says why")
+        sleep(0.05)
 
 
 def _begin_log(folder: str) -> None:
