@@ -146,16 +146,9 @@ def _tools(client: CodingAgent, where: Where, state: State, place: Path) -> Find
     program = [server["command"], *(str(place) if one.startswith("${") else one for one in server["args"])]
     began = perf_counter()
     try:
-        with subprocess.Popen(
-            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=place
-        ) as ran:
-            assert ran.stdin is not None and ran.stdout is not None
-            answers = []
-            for message in messages:
-                ran.stdin.write(json.dumps(message).encode() + b"\n")
-                ran.stdin.flush()
-                answers.append(json.loads(ran.stdout.readline()))
-            ran.stdin.close()
+        lines = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+        ran = subprocess.run(program, input=lines, capture_output=True, timeout=_SECONDS, cwd=place, check=False)
+        answers = {one["id"]: one for one in map(json.loads, ran.stdout.splitlines())}
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return "tools", f"the MCP server can't be started: {error}", False
     tools = answers.get(2, {}).get("result", {}).get("tools", [])

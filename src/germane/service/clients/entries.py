@@ -1,8 +1,8 @@
 """Entries: what germane writes into the settings of Claude Code, Codex, Cursor, VS Code and Gemini CLI.
 
 It follows the clients' documents as of November 2026: where the files are, how a hook and an MCP server are written, and which
-events a hook may have, of which kind. Paths of programs are absolute. A hook's command ends with 0 whatever happens: 2 would stop
-a prompt.
+events a hook may have, of which kind. Paths of programs are absolute. A hook's command ends with 0 whatever happens: 2 would
+stop a prompt.
 """
 
 from __future__ import annotations
