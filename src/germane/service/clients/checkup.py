@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from string import ascii_lowercase
 from time import perf_counter
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -68,17 +69,18 @@ def _settings(client: CodingAgent, where: Where, state: State) -> Iterator[Findi
 
 def _hooks(client: CodingAgent, known: Client, where: Where, state: State, place: Path) -> Iterator[Finding]:
     """Stores a statement, and asks for it with a prompt by the way that the hooks take."""
-    word, names = secrets.token_hex(6), {moment: name for name, moment in known.moments.items()}
+    word = "Mia" + "".join(secrets.choice(ascii_lowercase) for _ in range(6))
+    names = {moment: name for name, moment in known.moments.items()}
     agent = quote(project_of(str(place)).agent, safe="")
     try:
-        kept = _post(state, f"/v1/agents/{agent}/remember", text=f"The password of the doctor's garden is {word}")
+        kept = _post(state, f"/v1/agents/{agent}/remember", text=f"The doctor's cat is called {word}")
     except (Unreachable, Hung, ValueError) as error:
         yield "prompt", f"nothing can be stored: {error}", False
         return
     try:
         for name, fields, wanted in (
             (names["start"], {"source": "startup"}, ""),
-            (names["prompt"], {"prompt": "What is the password of the doctor's garden?"}, word),
+            (names["prompt"], {"prompt": "What is the doctor's cat called?"}, word),
         ):
             event = {"session_id": f"{name}-{word}", "cwd": str(place), "hook_event_name": name, **fields}
             began = perf_counter()
