@@ -56,7 +56,8 @@ def existing(path: Path) -> bytes:
             '# mine\nmodel = "gpt-5"\n\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "say done"   # loud'
         )
     else:
-        text = '{\r\n\t// mine\r\n\t"theme": "dark",\r\n\t"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]},\r\n}'
+        stop = '{"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}'
+        text = f'{{\r\n\t// mine\r\n\t"theme": "dark",\r\n\t"hooks": {stop},\r\n}}'
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     return text.encode()

@@ -36,7 +36,7 @@ from germane.service.local.caller import (
 IDLE_SECONDS = 1800.0
 _MAX_LOG = 4 << 20
 """Bytes at which the log begins anew; the one before is kept."""
-_STILL_SECONDS = 5.0
+_STILL_SECONDS = 3.0
 """How long a service that hung is given to answer once more."""
 _TAKING_SECONDS = 2.0
 """How long the lock is waited for: a caller that asks whether it is held holds it for a moment, and a service that ends holds
