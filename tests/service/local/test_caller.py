@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -178,12 +179,12 @@ def test_the_command_imports_little() -> None:
 
 def test_the_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable names another one; relative paths of the platform's variable count for nothing, as its standard says."""
-    monkeypatch.setattr(caller.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
     assert data_folder({"HOME": "/h"}) == "/h/.local/share/germane"
     assert data_folder({"HOME": "/h", "XDG_DATA_HOME": "/d"}) == "/d/germane"
     assert data_folder({"HOME": "/h", "XDG_DATA_HOME": "d"}) == "/h/.local/share/germane"
     assert data_folder({"HOME": "/h", "GERMANE_HOME": "/g"}) == "/g"
-    monkeypatch.setattr(caller.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     assert data_folder({"HOME": "/h"}) == "/h/Library/Application Support/germane"
 
 
@@ -246,7 +247,7 @@ def test_only_the_process_that_holds_the_lock_is_ended(tmp_path: Path, monkeypat
     """And only where it still hangs: another process may have got the number."""
     ended: list[Any] = []
     monkeypatch.setattr(main, "_STILL_SECONDS", 0.05)
-    monkeypatch.setattr(main.os, "kill", lambda *arguments: ended.append(arguments))
+    monkeypatch.setattr(os, "kill", lambda *arguments: ended.append(arguments))
     hanging, good = Port(None), Port(b"HTTP/1.1 200 OK\r\n\r\n{}")
     state_of(tmp_path, hanging.number, 4_000_000)
     main.end_hung(str(tmp_path), 4_000_000)  # nobody holds the lock
@@ -258,6 +259,6 @@ def test_only_the_process_that_holds_the_lock_is_ended(tmp_path: Path, monkeypat
         assert ended == []
         state_of(tmp_path, hanging.number, 4_000_000)
         main.end_hung(str(tmp_path), 4_000_000)
-    assert ended == [(4_000_000, main.signal.SIGKILL)]
+    assert ended == [(4_000_000, signal.SIGKILL)]
     hanging.close()
     good.close()

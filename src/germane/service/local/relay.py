@@ -40,6 +40,8 @@ _WATCH_SECONDS = 10.0
 _READY_SECONDS = 20.0
 """How long a message waits for a service that starts."""
 _CALL_SECONDS = 60.0
+_LAST_SECONDS = 10.0
+"""How long what is under way may take when the client has closed the stream."""
 _AT_ONCE = 8
 _MAX_LINE = 4 << 20
 _VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -69,8 +71,9 @@ class Relay:
                 if line.strip():
                     self._places.acquire()
                     Thread(target=self._answer, args=(line,), daemon=True).start()
+            ends = monotonic() + _LAST_SECONDS
             for _ in range(_AT_ONCE):  # what is under way is answered
-                self._places.acquire(timeout=1.0)
+                self._places.acquire(timeout=max(0.0, ends - monotonic()))
         finally:
             self._ending.set()
             os.close(held)
