@@ -73,7 +73,7 @@ class _Doors:
         await asyncio.gather(self.grpc.stop(grace), self.ports.bridge.on_port(lambda: self.api.idle(grace)))
 
 
-class Beside(Protocol):
+class Companion(Protocol):
     """What one process has beside the service, on its HTTP port."""
 
     async def begin(self, germane: Germane, ports: Ports, stop: Callable[[], object]) -> None:
@@ -94,7 +94,7 @@ def serve(
     settings: Settings,
     on_listening: Callable[[Listening], object],
     place: WorkerPlace | None = None,
-    beside: Beside | None = None,
+    beside: Companion | None = None,
 ) -> None:
     """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
 
@@ -110,7 +110,7 @@ async def work(
     on_listening: Callable[[Listening], object],
     *,
     place: WorkerPlace | None = None,
-    beside: Beside | None = None,
+    beside: Companion | None = None,
 ) -> None:
     """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
     is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
@@ -162,7 +162,7 @@ async def _listen(
     stop_signals: StopSignals,
     on_listening: Callable[[Listening], object],
     reuse_port: bool,
-    beside: Beside | None,
+    beside: Companion | None,
 ) -> None:
     """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
     http = None

@@ -17,12 +17,12 @@ from germane.service.clients.changes import ChangeRecord, FileChange, is_private
 from germane.service.clients.entries import AGENTS, Where
 from germane.service.clients.install import Plan, plan_install, plan_uninstall
 from germane.service.clients.jsonc import read
-from germane.service.local.caller import State
+from germane.service.local.caller import ServiceState
 from support.examples import examples
 
 pytestmark = pytest.mark.requirement("HOOK-1")
 
-STATE = State({"port": "20001", "key": "gk_abc_secret", "pid": "7"})
+STATE = ServiceState({"port": "20001", "key": "gk_abc_secret", "pid": "7"})
 CLIENTS = pytest.mark.parametrize("client", list(AGENTS))
 
 
@@ -33,7 +33,7 @@ def where(tmp_path: Path) -> Where:
     return Where(home=home, project=tmp_path / "shop", environment={}, python="/opt/python")
 
 
-def installed(client: str, where: Where, record: ChangeRecord, state: State = STATE, **options: Any) -> Plan:
+def installed(client: str, where: Where, record: ChangeRecord, state: ServiceState = STATE, **options: Any) -> Plan:
     plan = plan_install(AGENTS[client], where, state, **options)
     for change in plan.changes:
         change.make()
@@ -96,7 +96,7 @@ def test_a_second_installation_changes_nothing(client: str, where: Where, tmp_pa
     before = {path: existing(path) for path in paths}
     installed(client, where, record)
     assert all(change.is_none for change in plan_install(AGENTS[client], where, STATE).changes)
-    installed(client, where, record, State({"port": "20002", "key": "gk_other_secret"}))
+    installed(client, where, record, ServiceState({"port": "20002", "key": "gk_other_secret"}))
     uninstalled(client, where, record)
     assert {path: path.read_bytes() for path in paths} == before
 

@@ -19,7 +19,7 @@ import pytest
 from germane.service.local import caller, main
 from germane.service.local.caller import (
     Hung,
-    State,
+    ServiceState,
     Unreachable,
     answer_to,
     call,
@@ -79,8 +79,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def state_of(folder: Path, port: int, pid: int = 7) -> State:
-    state = State({"port": str(port), "key": "gk_a_b", "pid": str(pid)})
+def state_of(folder: Path, port: int, pid: int = 7) -> ServiceState:
+    state = ServiceState({"port": str(port), "key": "gk_a_b", "pid": str(pid)})
     state.write(str(folder))
     return state
 
@@ -220,10 +220,10 @@ def test_a_call_raises_what_happened(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         number = free.getsockname()[1]
     with pytest.raises(Unreachable):
-        call(State({"port": str(number)}), "/", b"")
+        call(ServiceState({"port": str(number)}), "/", b"")
     port = Port(None)
     with pytest.raises(Hung):
-        call(State({"port": str(port.number)}), "/", b"", 0.05)
+        call(ServiceState({"port": str(port.number)}), "/", b"", 0.05)
     port.close()
 
 

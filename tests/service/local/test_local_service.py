@@ -22,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from germane.service.clients.entries import AGENTS, Where
 from germane.service.clients.install import plan_install
 from germane.service.local import caller
-from germane.service.local.caller import State, answer_to, call, hold_open, is_running, read_state
+from germane.service.local.caller import ServiceState, answer_to, call, hold_open, is_running, read_state
 from germane.service.local.main import replace_older, started, stop
 from support.coding_agents import ClaudeCode, Codex, Gemini
 from support.source_tree import ROOT
@@ -125,7 +125,7 @@ def test_only_this_person_can_read_the_folder(machine: Machine) -> None:
 def test_a_caller_without_the_key_gets_nothing(machine: Machine) -> None:
     """Neither from the hooks nor from the operations or MCP on the same port."""
     state = read_state(str(machine.folder))
-    other = State({"port": str(state.port), "key": "gk_aaaa_bbbb"})
+    other = ServiceState({"port": str(state.port), "key": "gk_aaaa_bbbb"})
     for path in ("/hooks/codex", "/v1/agents/default/search", "/mcp/default", "/hooks/stop"):
         assert call(other, path, b"{}", 5.0)[0] == 401
     assert is_running(str(machine.folder))
@@ -183,7 +183,7 @@ def test_a_taken_port_gives_way_to_another(machines: Callable[..., Machine]) -> 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         machine.folder.mkdir(mode=0o700)
-        State({"port": str(number)}).write(folder)
+        ServiceState({"port": str(number)}).write(folder)
         state = started(folder)
         assert state.port != number
         assert call(state, "/hooks/alive", b"{}", 5.0)[0] == 200

@@ -16,9 +16,9 @@ from urllib.parse import quote, urlsplit
 from germane.errors import InvalidInput
 from germane.service.clients.entries import CodingAgent, Entry, HookKind, SettingsFile, Where
 from germane.service.clients.install import plan_install
-from germane.service.hooks.events import CLIENTS, Client
+from germane.service.hooks.events import CLIENTS, HookClient
 from germane.service.hooks.projects import PERSON, project_of
-from germane.service.local.caller import LOG, Hung, State, Unreachable, call
+from germane.service.local.caller import LOG, Hung, ServiceState, Unreachable, call
 from germane.service.local.main import started
 
 Finding = tuple[str, str, bool]
@@ -52,7 +52,7 @@ def check_up(client: CodingAgent, where: Where, folder: Path) -> Iterator[Findin
     yield _tools(client, where, state, place)
 
 
-def _settings(client: CodingAgent, where: Where, state: State) -> Iterator[Finding]:
+def _settings(client: CodingAgent, where: Where, state: ServiceState) -> Iterator[Finding]:
     kinds: tuple[HookKind, ...] = ("http", "command")
     try:
         plans = [plan_install(client, where, state, kind) for kind in kinds]
@@ -67,7 +67,7 @@ def _settings(client: CodingAgent, where: Where, state: State) -> Iterator[Findi
         yield "settings", f"{paths}: as this version writes them", True
 
 
-def _hooks(client: CodingAgent, known: Client, where: Where, state: State, place: Path) -> Iterator[Finding]:
+def _hooks(client: CodingAgent, known: HookClient, where: Where, state: ServiceState, place: Path) -> Iterator[Finding]:
     """Stores a statement, and asks for it with a prompt by the way that the hooks take."""
     word = "Mia" + "".join(secrets.choice(ascii_lowercase) for _ in range(6))
     names = {moment: name for name, moment in known.moments.items()}
@@ -97,7 +97,7 @@ def _hooks(client: CodingAgent, known: Client, where: Where, state: State, place
             _post(state, f"/v1/agents/{agent}/forget", ids=[kept["id"]])
 
 
-def _post(state: State, path: str, **arguments: Any) -> Mapping[str, Any]:
+def _post(state: ServiceState, path: str, **arguments: Any) -> Mapping[str, Any]:
     status, body = call(state, f"{path}?user={PERSON}", json.dumps(arguments).encode(), _SECONDS)
     found = json.loads(body)
     if status != 200:
@@ -105,7 +105,7 @@ def _post(state: State, path: str, **arguments: Any) -> Mapping[str, Any]:
     return dict(found)
 
 
-def _entries(client: CodingAgent, where: Where, state: State) -> Iterator[tuple[SettingsFile, Entry]]:
+def _entries(client: CodingAgent, where: Where, state: ServiceState) -> Iterator[tuple[SettingsFile, Entry]]:
     """What the settings hold now, by what an installation wouldn't change."""
     kinds: tuple[HookKind, ...] = ("http", "command")
     for kind in kinds:
@@ -116,7 +116,7 @@ def _entries(client: CodingAgent, where: Where, state: State) -> Iterator[tuple[
     yield from ((file, entry) for file in client.files(where, state, "command") for entry in file.entries)
 
 
-def _sent(client: CodingAgent, where: Where, state: State, name: str, event: Mapping[str, Any]) -> Any:
+def _sent(client: CodingAgent, where: Where, state: ServiceState, name: str, event: Mapping[str, Any]) -> Any:
     """Sends an event as the client would; returns the answer, or as text why there is none."""
     for _, entry in _entries(client, where, state):
         if not entry.each or entry.path[-1] != name:
@@ -124,7 +124,7 @@ def _sent(client: CodingAgent, where: Where, state: State, name: str, event: Map
         hook, data = entry.value["hooks"][0], json.dumps(event).encode()
         if hook["type"] == "http":
             url = urlsplit(hook["url"])
-            called = State({"port": str(url.port), "key": hook["headers"]["Authorization"].removeprefix("Bearer ")})
+            called = ServiceState({"port": str(url.port), "key": hook["headers"]["Authorization"].removeprefix("Bearer ")})
             try:
                 status, body = call(called, f"{url.path}?{url.query}", data)
             except (Unreachable, Hung) as error:
@@ -137,7 +137,7 @@ def _sent(client: CodingAgent, where: Where, state: State, name: str, event: Map
     return "the settings have no such hook"
 
 
-def _tools(client: CodingAgent, where: Where, state: State, place: Path) -> Finding:
+def _tools(client: CodingAgent, where: Where, state: ServiceState, place: Path) -> Finding:
     """Starts the MCP server as the client would, and lists its tools."""
     server = next(entry.value for _, entry in _entries(client, where, state) if not entry.each)
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "doctor", "version": "1"}}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from germane.service.local import caller, relay
-from germane.service.local.caller import PROTOCOL, State
+from germane.service.local.caller import PROTOCOL, ServiceState
 
 HookKind = Literal["http", "command"]
 SERVER = "germane"
@@ -70,7 +70,7 @@ class CodingAgent:
 
     name: str
     title: str
-    files: Callable[[Where, State, HookKind], tuple[SettingsFile, ...]]
+    files: Callable[[Where, ServiceState, HookKind], tuple[SettingsFile, ...]]
     hooked: bool = True
     after: str = "start a new session"
 
@@ -86,7 +86,7 @@ def hook_command(where: Where, client: str) -> str:
     return f"{' '.join(map(shlex.quote, program))} || exit 0"
 
 
-def _claude_code(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ...]:
+def _claude_code(where: Where, state: ServiceState, kind: HookKind) -> tuple[SettingsFile, ...]:
     folder = where.folder("CLAUDE_CONFIG_DIR", ".claude")
     servers = (folder if where.environment.get("CLAUDE_CONFIG_DIR", "").startswith("/") else where.home) / ".claude.json"
     command = {"type": "command", "command": hook_command(where, "claude-code"), "timeout": _SECONDS}
@@ -104,7 +104,7 @@ def _claude_code(where: Where, state: State, kind: HookKind) -> tuple[SettingsFi
     return SettingsFile(path=folder / "settings.json", entries=tuple(hooks)), SettingsFile(path=servers, entries=(server,))
 
 
-def _codex(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ...]:
+def _codex(where: Where, state: ServiceState, kind: HookKind) -> tuple[SettingsFile, ...]:
     """Codex takes hooks from `hooks.json` or from its settings, and warns where a folder has them in both."""
     folder = where.folder("CODEX_HOME", ".codex")
     hook = {"type": "command", "command": hook_command(where, "codex"), "timeout": _SECONDS}
@@ -123,17 +123,17 @@ def _codex(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ..
     return (SettingsFile(path=own, entries=(server, *hooks), is_toml=True),)
 
 
-def _cursor(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ...]:
+def _cursor(where: Where, state: ServiceState, kind: HookKind) -> tuple[SettingsFile, ...]:
     server = Entry(path=("mcpServers", SERVER), value=_server(where, _WORKSPACE))
     return (SettingsFile(path=where.home / ".cursor" / "mcp.json", entries=(server,)),)
 
 
-def _vscode(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ...]:
+def _vscode(where: Where, state: ServiceState, kind: HookKind) -> tuple[SettingsFile, ...]:
     server = Entry(path=("servers", SERVER), value={"type": "stdio", **_server(where, _WORKSPACE)})
     return (SettingsFile(path=where.project / ".vscode" / "mcp.json", entries=(server,)),)
 
 
-def _gemini(where: Where, state: State, kind: HookKind) -> tuple[SettingsFile, ...]:
+def _gemini(where: Where, state: ServiceState, kind: HookKind) -> tuple[SettingsFile, ...]:
     hook = {"type": "command", "name": SERVER, "command": hook_command(where, "gemini"), "timeout": 1000 * _SECONDS}
     hooks = (Entry(path=("hooks", event), value={"hooks": [hook]}, each=True) for event in _GEMINI_EVENTS)
     server = Entry(path=("mcpServers", SERVER), value=_server(where))

@@ -12,7 +12,7 @@ from germane.errors import InvalidInput
 from germane.service.clients.changes import ChangeRecord, FileChange, file_bytes, is_private, text_of
 from germane.service.clients.entries import BEGIN, END, CodingAgent, Entry, HookKind, SettingsFile, Where, is_own, toml_block
 from germane.service.clients.jsonc import entries, found, read, with_item, with_member, without_part
-from germane.service.local.caller import State
+from germane.service.local.caller import ServiceState
 
 _MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 """The mark of the byte order, which some editors begin a file with."""
@@ -27,7 +27,7 @@ class Plan:
     remarks: tuple[str, ...] = ()
 
 
-def plan_install(client: CodingAgent, where: Where, state: State, kind: HookKind | None = None) -> Plan:
+def plan_install(client: CodingAgent, where: Where, state: ServiceState, kind: HookKind | None = None) -> Plan:
     """Returns what has to change; nothing where all is there. By default hooks call the service directly where the settings
     file, which then holds its key, is this person's alone, and run a command elsewhere. Raises `InvalidInput` for a file that
     can't be read, and for an entry of the same name that isn't germane's."""
@@ -51,7 +51,7 @@ def plan_uninstall(client: CodingAgent, where: Where, record: ChangeRecord) -> P
     """Returns what has to change for the files to be as they were before; where others have changed a file since, for nothing
     of germane's to be left in it."""
     made, changes, remarks = record.read(), list[FileChange](), list[str]()
-    files = {file.path: file for file in client.files(where, State({}), "command")}
+    files = {file.path: file for file in client.files(where, ServiceState({}), "command")}
     for path in (*files, *(path for path in map(Path, made) if path not in files)):
         now = file_bytes(path)
         known = made.get(str(path))

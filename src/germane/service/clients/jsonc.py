@@ -14,7 +14,7 @@ from typing import Any, Literal
 from germane.errors import InvalidInput
 
 _SKIPPED = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"')
+_STRING = re.compile(r'"(?:[^"\\\r\n]++|\\.)*+"')
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 _INDENTED = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 _MAX_DEPTH = 200

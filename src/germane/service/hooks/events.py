@@ -26,7 +26,7 @@ _MAX_PATH = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class HookClient:
     """A coding agent whose hooks are known. `model` is one that it works with, for counting tokens. `moments` are its events by
     name; `variable` and `home` say where its transcripts are, and `format` how they are written; "" for a client whose
     transcripts aren't read."""
@@ -58,11 +58,11 @@ _SHARED: Mapping[str, Moment] = MappingProxyType(
         "PreCompact": "compacting",
     }
 )
-CLIENTS: Mapping[str, Client] = MappingProxyType(
+CLIENTS: Mapping[str, HookClient] = MappingProxyType(
     {
         one.name: one
         for one in (
-            Client(
+            HookClient(
                 name="claude-code",
                 model="claude-opus-4-6",
                 moments=_SHARED,
@@ -71,7 +71,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                 transcripts="projects",
                 format="claude-code",
             ),
-            Client(
+            HookClient(
                 name="codex",
                 model="gpt-5",
                 moments=_SHARED,
@@ -80,7 +80,7 @@ CLIENTS: Mapping[str, Client] = MappingProxyType(
                 transcripts="sessions",
                 format="codex",
             ),
-            Client(
+            HookClient(
                 name="gemini",
                 model="gemini-2.5-pro",
                 moments=MappingProxyType(
@@ -98,7 +98,7 @@ class HookEvent:
     """One event. `source` says how a session started (`startup`, `resume`, `clear`, `compact`). `said` are the messages of a
     turn, of a client that sends them with its event."""
 
-    client: Client
+    client: HookClient
     name: str
     moment: Moment
     session: str
@@ -116,7 +116,7 @@ class HookEvent:
         return given
 
 
-def read_event(client: Client, body: bytes) -> HookEvent | None:
+def read_event(client: HookClient, body: bytes) -> HookEvent | None:
     """Returns the event; None for what can't be read, and for one without a session or a folder."""
     try:
         fields = json.loads(body)

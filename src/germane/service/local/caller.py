@@ -46,7 +46,7 @@ class Hung(Exception):
     """The service lives and doesn't answer in time."""
 
 
-class State:
+class ServiceState:
     """What the service has written about itself: `port`, `key`, `pid`, `version`, `protocol`; empty or 0 where nothing is.
     `pid` is 0 until it listens: until then another program may have the port."""
 
@@ -80,14 +80,14 @@ def data_folder(environment: Mapping[str, str]) -> str:
     return os.path.join(data if os.path.isabs(data) else os.path.join(home, ".local", "share"), "germane")
 
 
-def read_state(folder: str) -> State:
+def read_state(folder: str) -> ServiceState:
     """Returns the state; an empty one where there is none."""
     try:
         with open(os.path.join(folder, STATE), encoding="utf-8", errors="replace") as file:
             lines = file.read(_MAX_STATE).splitlines()
     except OSError:
-        return State({})
-    return State({name: value for name, _, value in (line.partition(" ") for line in lines)})
+        return ServiceState({})
+    return ServiceState({name: value for name, _, value in (line.partition(" ") for line in lines)})
 
 
 def is_running(folder: str) -> bool:
@@ -118,7 +118,7 @@ def hold_open(folder: str) -> int:
     return descriptor
 
 
-def call(state: State, path: str, body: bytes, wait: float = _WAIT, **headers: str) -> tuple[int, bytes]:
+def call(state: ServiceState, path: str, body: bytes, wait: float = _WAIT, **headers: str) -> tuple[int, bytes]:
     """Posts JSON to the service; returns the status and the body. Raises `Unreachable`; `Hung` where the answer isn't there
     `wait` seconds after the call."""
     ends = monotonic() + wait

@@ -23,7 +23,7 @@ from germane.service.local.caller import (
     PROTOCOL,
     STATE,
     Hung,
-    State,
+    ServiceState,
     Unreachable,
     call,
     data_folder,
@@ -57,7 +57,9 @@ def main() -> None:
     try:
         _begin_log(folder)
         known = read_state(folder)
-        own = State({"key": known.key, "port": str(known.port), "protocol": str(PROTOCOL), "version": version("germane")})
+        own = ServiceState(
+            {"key": known.key, "port": str(known.port), "protocol": str(PROTOCOL), "version": version("germane")}
+        )
         own.write(folder)
         from germane.service.local.service import serve_locally
 
@@ -129,7 +131,7 @@ def replace_older(folder: str, own: str) -> bool:
     return is_running(folder) and is_newer(own, state.version) and stop(folder)
 
 
-def started(folder: str, seconds: float = 30.0) -> State:
+def started(folder: str, seconds: float = 30.0) -> ServiceState:
     """Returns the state of a service that listens, and starts one where there is none. A service of an earlier version is
     replaced. Raises `Unreachable` where none listens after `seconds`."""
     replace_older(folder, version("germane"))

@@ -25,7 +25,7 @@ from urllib.parse import quote
 from germane.service.hooks.projects import PERSON, project_of
 from germane.service.local.caller import (
     Hung,
-    State,
+    ServiceState,
     Unreachable,
     call,
     data_folder,
@@ -46,13 +46,13 @@ _AT_ONCE = 8
 _MAX_LINE = 4 << 20
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 """The key of a request's `_meta` that names the revision, from 2026-07-28 on."""
-_NAMED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_REPEATED: Mapping[str, str] = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The parameter of a method that a header repeats."""
 _PLAIN = re.compile(r"[\x21-\x7E]([\x20-\x7E]*[\x21-\x7E])?")
 _INTERNAL, _PARSE = -32603, -32700
 
 
-class Relay:
+class McpRelay:
     """Passes messages on. Thread-safe."""
 
     def __init__(self, folder: str, agent: str, written: BinaryIO) -> None:
@@ -136,7 +136,7 @@ class Relay:
             self._revision = str(agreed.get("protocolVersion", ""))
         return json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
-    def _ready(self) -> State:
+    def _ready(self) -> ServiceState:
         """The state of a service that listens; one that isn't there yet is waited for."""
         ends = monotonic() + _READY_SECONDS
         while True:
@@ -162,7 +162,7 @@ class Relay:
             headers["mcp_protocol_version"] = _header(named)
             if isinstance(method, str):
                 headers["mcp_method"] = _header(method)
-                if isinstance(name := parameters.get(_NAMED.get(method, "")), str):
+                if isinstance(name := parameters.get(_REPEATED.get(method, "")), str):
                     headers["mcp_name"] = _header(name)
         elif self._revision:
             headers["mcp_protocol_version"] = _header(self._revision)
@@ -186,7 +186,7 @@ def main() -> None:
     folder = data_folder(os.environ)
     os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     with suppress(KeyboardInterrupt):
-        Relay(folder, project_of(where).agent, sys.stdout.buffer).run(sys.stdin.buffer)
+        McpRelay(folder, project_of(where).agent, sys.stdout.buffer).run(sys.stdin.buffer)
     os._exit(0)
 
 

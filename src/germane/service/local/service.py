@@ -16,7 +16,7 @@ from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
 from germane.service.hooks.answers import HookAnswers
 from germane.service.hooks.endpoint import ROOT, HookPort
-from germane.service.local.caller import CLIENTS, State, is_locked
+from germane.service.local.caller import CLIENTS, ServiceState, is_locked
 from germane.service.worker import Listening, serve
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
@@ -32,13 +32,13 @@ _CHECKS = 20
 """Looks at whether the service is idle, in the time after which it is."""
 
 
-def serve_locally(folder: Path, state: State, *, idle: float) -> None:
+def serve_locally(folder: Path, state: ServiceState, *, idle: float) -> None:
     """Serves until nobody has called for `idle` seconds and no client holds the service open, or until it is told to stop.
     Writes `state` once it listens. The port is the one that the state names, or another one where that is taken."""
     settings = Settings.load(folder / SETTINGS if (folder / SETTINGS).is_file() else None, {})
     ports = [*([state.port] if state.port else []), *SystemRandom().sample(_PORTS, _TRIES)]
     for port in ports:
-        beside = _BesideLocal(folder, state, idle)
+        beside = _LocalCompanion(folder, state, idle)
         service = ServiceSettings(
             db=folder / DATABASE,
             grpc=Address(host=_HOST, port=0),
@@ -56,10 +56,10 @@ def serve_locally(folder: Path, state: State, *, idle: float) -> None:
                 raise
 
 
-class _BesideLocal:
-    """Implements `Beside`: hooks on the HTTP port, and the end when nobody calls any more."""
+class _LocalCompanion:
+    """Implements `Companion`: hooks on the HTTP port, and the end when nobody calls any more."""
 
-    def __init__(self, folder: Path, state: State, idle: float) -> None:
+    def __init__(self, folder: Path, state: ServiceState, idle: float) -> None:
         self._folder, self._state, self._idle = folder, state, idle
         self._called_at = monotonic()
         self._answers: HookAnswers | None = None
