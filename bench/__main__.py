@@ -8,6 +8,7 @@ load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
 doors          one assembly in the library, over gRPC, over HTTP
+hooks          what hooks add to a prompt in a coding agent, and the memory of the local service
 service        over gRPC: normal work, overload, and a failing store
 port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
@@ -99,6 +100,7 @@ from bench import (
     giant,
     golden,
     graph,
+    hooks,
     ingest,
     keyword,
     kills,
@@ -245,6 +247,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "hooks":
+            hooks.main(rest)
         case "doors":
             doors.main(rest)
         case "proven":

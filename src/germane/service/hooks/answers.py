@@ -34,12 +34,12 @@ from germane.types.message import Message, Text
 from germane.types.query import Filters
 
 DEADLINES: Mapping[Moment, float] = MappingProxyType(
-    {"prompt": 0.15, "start": 0.7, "step": 0.1, "turn": 0.1, "compacting": 0.1, "other": 0.1}
+    {"prompt": 0.15, "start": 0.6, "step": 0.1, "turn": 0.1, "compacting": 0.1, "other": 0.1}
 )
 """Seconds after which the answer to an event adds nothing."""
 _RECALL_SECONDS = 0.05
 """For the search and the writing of what goes with a prompt."""
-_BRIEF_SECONDS = 0.5
+_BRIEF_SECONDS = 0.4
 _TOKENS = (1_500, 900, 500, 250)
 """Tokens that are tried one after the other, until a text has no more characters than a client takes."""
 _NOTED_TOKENS, _BRIEF_TOKENS = 1_100, 400

@@ -27,7 +27,7 @@ ones."""
 STATE, LOCK, CLIENTS, LOG = "service.state", "service.lock", "clients.lock", "service.log"
 """Files of the folder: what callers need to know; the lock that the service holds; the one that open clients share; its log."""
 _HUNG, _STARTED = "service.hung", "service.started"
-_WAIT = 0.9
+_WAIT = 0.8
 """Seconds for a call, all together."""
 _START_AGAIN = 10.0
 """Seconds after a start at which the next one may be made."""
