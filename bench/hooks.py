@@ -3,8 +3,8 @@
     python -m bench hooks [--prompts 500] [--messages 1000] [--calls 1000] [--restarts 50] [--json]
 
 The local service is a process of its own in a folder of its own. A prompt is sent by HTTP, with a new connection each, and by
-the command, a new process each, as clients do. Every question is asked once. A restart is a client's MCP server that is started,
-lists its tools and ends. Requirements: HOOK-1, HOOK-2.
+the command, a new process each, as clients do. Every question is asked once. A restart is a client's MCP server that is
+started, lists its tools and ends. Requirements: HOOK-1, HOOK-2.
 """
 
 from __future__ import annotations
