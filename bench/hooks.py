@@ -122,10 +122,12 @@ def _measured(machine: _Machine, given: argparse.Namespace) -> dict[str, Any]:
     def sent(prompt: bytes) -> None:
         sizes.append(machine.by_http(state, prompt))
 
+    service = psutil.Process(state.pid)
+    began = sum(service.cpu_times()[:2])
     found["http"] = [_timed(partial(sent, one)) for one in _prompts(machine, questions, given.prompts)]
+    found["processor"] = 1000 * (sum(service.cpu_times()[:2]) - began) / given.prompts
     found["with text"] = sum(size > 2 for size in sizes) / len(sizes)
     found["command"] = [_timed(partial(machine.by_command, one)) for one in _prompts(machine, questions, given.prompts // 4)]
-    service = psutil.Process(state.pid)
     machine.restart()
     before = service.memory_info().rss
     names = ("UserPromptSubmit", "PostToolUse", "Stop", "SubagentStop")
@@ -164,6 +166,7 @@ def main(arguments: list[str]) -> None:
     print(f"\n{given.messages:,} messages; {found['with text']:.0%} of the prompts got a text; milliseconds\n")
     for name, what in (("http", "prompt by HTTP"), ("command", "prompt by the command")):
         print(f"{what:<28} p50 {quantile(found[name], 50):7.1f}   p99 {quantile(found[name], 99):7.1f}")
+    print(f"{'processor time of a prompt':<28}     {found['processor']:7.1f}")
     print(f"{'service absent':<28}     {found['absent']:7.1f}\n{'service starting':<28}     {found['starting']:7.1f}")
     print(f"{'service hung, then again':<28}     " + "  ".join(f"{one:.1f}" for one in found["hung"]))
     memory = found["memory"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.service.hooks.events import CLIENTS, read_event
+from germane.service.hooks.events import CLIENTS, note_home, read_event
 from support.examples import examples
 
 pytestmark = pytest.mark.requirement("HOOK-2")
@@ -89,3 +90,15 @@ def test_no_answer_ever_stops_a_client(fields: dict[str, Any]) -> None:
         if found is not None:
             assert found.answer("text", "remark").keys() <= {"hookSpecificOutput", "systemMessage"}
             assert found.session.isprintable()
+
+
+def test_a_client_has_its_transcripts_where_its_environment_says(tmp_path: Path) -> None:
+    """That of the service, and the one that the client was installed in, which the service may not have."""
+    home, client = Path("/home/ana"), CLIENTS["codex"]
+    assert client.folders({}, home, tmp_path) == (home / ".codex" / "sessions",)
+    assert client.folders({"CODEX_HOME": "/c"}, home, tmp_path) == (Path("/c/sessions"),)
+    note_home(tmp_path, "codex", Path("/elsewhere"))
+    assert client.folders({}, home, tmp_path)[1:] == (Path("/elsewhere/sessions"),)
+    note_home(tmp_path, "codex", Path("relative"))
+    assert client.folders({"CODEX_HOME": "x"}, home, tmp_path) == (home / ".codex" / "sessions",)
+    assert CLIENTS["gemini"].folders({}, home, tmp_path) == ()

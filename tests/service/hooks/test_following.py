@@ -217,7 +217,8 @@ def test_only_files_of_the_clients_folder_are_read(tmp_path: Path) -> None:
         str(root),
     ):
         assert own_transcript(given, root) is None, given
-    assert own_transcript(str(root / "p" / "s.jsonl"), None) is None
+    assert own_transcript(str(root / "p" / "s.jsonl")) is None
+    assert own_transcript(str(other / "s.jsonl"), root, other) == other / "s.jsonl"
 
 
 def test_what_is_no_file_isnt_opened(tmp_path: Path) -> None:

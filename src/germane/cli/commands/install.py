@@ -48,6 +48,7 @@ def install(
     """
     from germane.service.clients.changes import ChangeRecord
     from germane.service.clients.install import plan_install
+    from germane.service.hooks.events import CLIENTS, note_home
     from germane.service.local.caller import Unreachable, data_folder
     from germane.service.local.main import started
 
@@ -61,6 +62,8 @@ def install(
     done = _made(plan, yes=yes, as_json=options_of(context).json)
     if done:
         ChangeRecord(Path(folder), agent.name).keep([one for one in plan.changes if not one.is_none])
+        if agent.name in CLIENTS and (variable := CLIENTS[agent.name].variable):
+            note_home(Path(folder), agent.name, where.folder(variable, CLIENTS[agent.name].home))
     changed = [str(one.path) for one in plan.changes if not one.is_none]
     line = f"{agent.title} has germane's memory now: {agent.after}. germane doctor --client {agent.name} tries it."
     if not changed:

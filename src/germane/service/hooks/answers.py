@@ -83,7 +83,7 @@ class HookAnswers:
 
     def __init__(self, germane: Germane, folder: Path) -> None:
         positions = folder / "transcripts"
-        self._germane = germane
+        self._germane, self._folder = germane, folder
         self._sessions: LruCache[tuple[str, str], _Session] = LruCache(_MAX_SESSIONS)
         self._by_name: LruCache[tuple[str, str], _Session] = LruCache(_MAX_SESSIONS)
         self._followed = FollowedTranscripts(positions, self._noted)
@@ -128,6 +128,8 @@ class HookAnswers:
         if event.moment != "start" or event.source == "resume":
             page = await agent.messages(made.name, limit=_PAGE, whole=False)
             made.note(one.id for one in reversed(page.messages))
+        if (known := self._sessions.get(key)) is not None:  # another event of the session came meanwhile
+            return known
         self._sessions.put(key, made)
         self._by_name.put((project.agent, made.name), made)
         return made
@@ -181,12 +183,16 @@ class HookAnswers:
         return whole if len(whole) <= MAX_CHARACTERS else known
 
     async def _notes_now(self, session: _Session, event: HookEvent) -> str:
-        """Records what the client is about to take out of its window, and returns the constraints and the ledger of it."""
+        """Records what the client is about to take out of its window, and returns the constraints and the ledger of it; empty
+        where the store can't say."""
         await self._follow(session, event)
-        return await _notes_of(session.agent, session.name, _MAX_MESSAGES, _NOTED_TOKENS)
+        try:
+            return await _notes_of(session.agent, session.name, _MAX_MESSAGES, _NOTED_TOKENS)
+        except GermaneError:
+            return ""
 
     async def _kept_notes(self, session: _Session, event: HookEvent) -> str:
-        if session.notes is None or (session.notes.done() and session.notes.exception() is not None):
+        if session.notes is None:
             session.notes = asyncio.create_task(self._notes_now(session, event))
         notes = await asyncio.shield(session.notes)
         session.notes = None
@@ -210,7 +216,7 @@ class HookAnswers:
             self._recording.add(task)
             task.add_done_callback(self._recording.discard)
             return task
-        path = own_transcript(event.transcript, event.client.folder(os.environ, Path.home()))
+        path = own_transcript(event.transcript, *event.client.folders(os.environ, Path.home(), self._folder))
         if path is None:
             return asyncio.ensure_future(self._nothing())
         whole, again = event.moment != "step", event.moment == "turn"

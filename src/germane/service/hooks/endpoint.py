@@ -19,12 +19,14 @@ from germane.service.hooks.events import CLIENTS, read_event
 from germane.service.http.answers import HttpAnswer, refusal_of
 from germane.service.http.problems import HttpRefused, problem
 from germane.service.http.requests import Disconnected, HttpRequest
-from germane.service.local.caller import MAX_EVENT, PROTOCOL
+from germane.service.local.caller import PROTOCOL
 from germane.types.json_text import write_json
 
 ROOT = b"/hooks/"
 _ALIVE, _STOP = "alive", "stop"
 _BODY_SECONDS = 1.0
+_MAX_BODY, _INLINE = 16 << 20, 1 << 18
+"""Bytes of an event, which has a tool's whole result; and those that are read at once."""
 _GRACE = 0.05
 """Seconds after an answer's deadline at which nothing is waited for any more."""
 _TOO_NEW = "germane: this hook belongs to a newer version than the service that runs; run `germane doctor --client {}`"
@@ -54,7 +56,7 @@ class HookPort:
         if request.method != "POST":
             raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, "a hook's event is posted", allow="POST")
         await self._ports.admission.admit(request.metadata, "read", lambda: request.peer)
-        body = await request.body(MAX_EVENT, _BODY_SECONDS)
+        body = await request.body(_MAX_BODY, _BODY_SECONDS)
         if name == _STOP:
             await self._ports.bridge.on_engine(self._stopped)
             return {}
@@ -66,7 +68,7 @@ class HookPort:
             raise HttpRefused(HTTPStatus.NOT_FOUND, "no client has this name")
         if _protocol(request.query) > PROTOCOL:
             return {"systemMessage": _TOO_NEW.format(name)}
-        event = read_event(client, body)
+        event = await asyncio.to_thread(read_event, client, body) if len(body) > _INLINE else read_event(client, body)
         if event is None:
             return {}
         try:

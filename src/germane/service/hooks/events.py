@@ -39,12 +39,14 @@ class HookClient:
     transcripts: str = ""
     format: str = ""
 
-    def folder(self, environment: Mapping[str, str], home: Path) -> Path | None:
-        """Returns the folder that the client keeps its transcripts in; None where none are read."""
+    def folders(self, environment: Mapping[str, str], home: Path, data: Path) -> tuple[Path, ...]:
+        """Returns the folders that the client keeps its transcripts in: that of the variable, else of the home, and the one that
+        was noted in the service's folder. None where no transcripts are read."""
         if not self.format:
-            return None
-        own = environment.get(self.variable, "")
-        return (Path(own) if own.startswith("/") else home / self.home) / self.transcripts
+            return ()
+        own, noted = environment.get(self.variable, ""), _noted_home(data, self.name)
+        homes = (Path(own) if own.startswith("/") else home / self.home, *([Path(noted)] if noted else []))
+        return tuple(one / self.transcripts for one in homes)
 
 
 _SHARED: Mapping[str, Moment] = MappingProxyType(
@@ -140,6 +142,21 @@ def read_event(client: HookClient, body: bytes) -> HookEvent | None:
         source=_text(fields, "source"),
         said=_said(fields, session) if moment == "turn" and not client.format else (),
     )
+
+
+def note_home(data: Path, client: str, home: Path) -> None:
+    """Notes where a client has its files, as its environment says when it is installed: the service's may not say it."""
+    folder = data / "clients"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / f"{client}.home").write_text(str(home), "utf-8")
+
+
+def _noted_home(data: Path, client: str) -> str:
+    try:
+        noted = (data / "clients" / f"{client}.home").read_text("utf-8")[:_MAX_PATH].strip()
+    except (OSError, ValueError):
+        return ""
+    return noted if noted.startswith("/") else ""
 
 
 def _said(fields: Mapping[str, Any], session: str) -> tuple[Mapping[str, Any], ...]:

@@ -154,13 +154,13 @@ class FollowedTranscripts:
         self._noted(wanted.agent.scope.agent, wanted.session, (*recorded.added, *recorded.extracted))
 
 
-def own_transcript(path: str, folder: Path | None) -> Path | None:
-    """Returns the real path of a transcript; None for one outside of the client's folder, also by a symbolic link, and for what
+def own_transcript(path: str, *folders: Path) -> Path | None:
+    """Returns the real path of a transcript; None for one outside of the client's folders, also by a symbolic link, and for what
     is no transcript by its name."""
-    if folder is None or not path.startswith("/") or not path.endswith(".jsonl") or "\0" in path:
+    if not path.startswith("/") or not path.endswith(".jsonl") or "\0" in path:
         return None
-    real, root = Path(realpath(path)), Path(realpath(folder))
-    return real if real.is_relative_to(root) and real != root else None
+    real = Path(realpath(path))
+    return real if any(real.is_relative_to(realpath(folder)) for folder in folders) else None
 
 
 def read_part(path: Path, position: Position, format: str, *, whole: bool) -> _Part:
