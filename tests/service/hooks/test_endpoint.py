@@ -14,7 +14,7 @@ import pytest
 from germane import Germane
 from germane.grpc.server.admission import Ports
 from germane.service.hooks.answers import HookAnswers
-from germane.service.hooks.endpoint import HookPort
+from germane.service.hooks.endpoint import MAX_BODY, HookPort
 from germane.service.http.server import HttpServer
 from germane.settings.values import Address
 from support.http_api import Answered, HttpApi
@@ -80,7 +80,7 @@ async def test_what_is_no_event_adds_nothing(germane: Germane, tmp_path: Path, b
 async def test_a_body_beyond_the_limit_is_refused(germane: Germane, tmp_path: Path) -> None:
     """Before it is read into memory."""
     async with serving(germane, tmp_path / "data") as api:
-        assert (await sent(api, b" " * (3 * endpoint._MAX_BODY))).status == 413
+        assert (await sent(api, b" " * (3 * MAX_BODY))).status == 413
 
 
 async def test_an_unknown_client_is_refused(germane: Germane, tmp_path: Path) -> None:

@@ -179,8 +179,9 @@ class ChangeRecord:
         self._write(list(known.values()))
 
     def drop(self) -> None:
-        """Forgets all of them."""
-        self._path.unlink(missing_ok=True)
+        """Forgets all of them, and where the client has its files."""
+        for path in (self._path, self._path.with_suffix(".home")):
+            path.unlink(missing_ok=True)
 
     def _write(self, changes: Sequence[MadeChange]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ from germane.types.json_text import write_json
 ROOT = b"/hooks/"
 _ALIVE, _STOP = "alive", "stop"
 _BODY_SECONDS = 1.0
-_MAX_BODY, _INLINE = 16 << 20, 1 << 18
+MAX_BODY, _INLINE = 16 << 20, 1 << 18
 """Bytes of an event, which has a tool's whole result; and those that are read at once."""
 _GRACE = 0.05
 """Seconds after an answer's deadline at which nothing is waited for any more."""
@@ -56,7 +56,7 @@ class HookPort:
         if request.method != "POST":
             raise HttpRefused(HTTPStatus.METHOD_NOT_ALLOWED, "a hook's event is posted", allow="POST")
         await self._ports.admission.admit(request.metadata, "read", lambda: request.peer)
-        body = await request.body(_MAX_BODY, _BODY_SECONDS)
+        body = await request.body(MAX_BODY, _BODY_SECONDS)
         if name == _STOP:
             await self._ports.bridge.on_engine(self._stopped)
             return {}

@@ -40,8 +40,8 @@ class HookClient:
     format: str = ""
 
     def folders(self, environment: Mapping[str, str], home: Path, data: Path) -> tuple[Path, ...]:
-        """Returns the folders that the client keeps its transcripts in: that of the variable, else of the home, and the one that
-        was noted in the service's folder. None where no transcripts are read."""
+        """Returns the folders that the client keeps its transcripts in: that of the variable, else of the home, and the one
+        that was noted in the service's folder. None where no transcripts are read."""
         if not self.format:
             return ()
         own, noted = environment.get(self.variable, ""), _noted_home(data, self.name)

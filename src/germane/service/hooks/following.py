@@ -155,8 +155,8 @@ class FollowedTranscripts:
 
 
 def own_transcript(path: str, *folders: Path) -> Path | None:
-    """Returns the real path of a transcript; None for one outside of the client's folders, also by a symbolic link, and for what
-    is no transcript by its name."""
+    """Returns the real path of a transcript; None for one outside of the client's folders, also by a symbolic link, and for
+    what is no transcript by its name."""
     if not path.startswith("/") or not path.endswith(".jsonl") or "\0" in path:
         return None
     real = Path(realpath(path))
