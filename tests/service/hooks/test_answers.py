@@ -168,19 +168,21 @@ async def test_no_stored_text_leaves_its_element(service: Service) -> None:
         assert "<system>" not in text
 
 
-async def test_no_text_is_longer_than_a_client_takes(service: Service) -> None:
-    """Claude Code puts a longer one into a file, and Codex counts tokens."""
+async def test_no_text_is_longer_than_a_client_takes(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claude Code puts a longer one into a file, and Codex counts tokens: a text with fewer tokens takes its place."""
     client = service.client("one")
     for number in range(60):
-        said = f"Fact {number} of the staging database: {'zeppelin ' * 100}{number}"
-        client.write("user", {"role": "user", "content": said})
+        client.write("user", {"role": "user", "content": f"Fact {number} of the staging database: {'zeppelin ' * 20}{number}"})
     await service.recorded(client)
-    for source in ("compact", "startup"):
-        assert len(await service.send(client, "SessionStart", source=source)) <= MAX_CHARACTERS
-    told = await service.send(
-        service.client("two"), "UserPromptSubmit", prompt="Which facts of the staging database are there?"
-    )
-    assert 0 < len(told) <= MAX_CHARACTERS
+    asking = "Which facts of the staging database are there?"
+    most = len(await service.send(service.client("two"), "UserPromptSubmit", prompt=asking))
+    assert 2_000 < most <= MAX_CHARACTERS
+    for limit in (most - 1, 2_000):
+        monkeypatch.setattr(answers, "MAX_CHARACTERS", limit)
+        told = await service.send(service.client(f"at {limit}"), "UserPromptSubmit", prompt=asking)
+        assert 500 < len(told) <= limit
+        for source in ("compact", "startup"):
+            assert len(await service.send(client, "SessionStart", source=source)) <= limit
 
 
 async def test_secrets_arent_stored(service: Service) -> None:

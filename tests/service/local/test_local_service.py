@@ -216,8 +216,9 @@ def test_it_ends_when_nobody_has_called_for_a_while_and_no_client_is_open(machin
     """A client that is open holds it, though it sends nothing."""
     machine = machines(GERMANE_IDLE_SECONDS="1")
     folder = str(machine.folder)
-    pid = started(folder).pid
+    machine.folder.mkdir(mode=0o700)
     held = hold_open(folder)
+    pid = started(folder).pid
     assert not has_ended(pid, 2.0)
     os.close(held)
     assert has_ended(pid, 60.0)

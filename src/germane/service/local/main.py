@@ -21,7 +21,6 @@ from germane.service.local.caller import (
     LOCK,
     LOG,
     PROTOCOL,
-    STATE,
     Hung,
     ServiceState,
     Unreachable,
@@ -55,18 +54,24 @@ def main() -> None:
     if lock is None:
         return
     try:
+        _unlisted(folder)
         _begin_log(folder)
-        known = read_state(folder)
-        own = ServiceState(
-            {"key": known.key, "port": str(known.port), "protocol": str(PROTOCOL), "version": version("germane")}
-        )
-        own.write(folder)
+        own = read_state(folder)
+        own.protocol, own.version = PROTOCOL, version("germane")
         from germane.service.local.service import serve_locally
 
         serve_locally(Path(folder), own, idle=_idle_seconds())
     finally:
+        _unlisted(folder)
         forget_start(folder)
         os.close(lock)
+
+
+def _unlisted(folder: str) -> None:
+    """Takes the process out of the state: nobody listens on the port, though the lock is held."""
+    state = read_state(folder)
+    state.pid = 0
+    state.write(folder)
 
 
 def taken(folder: str) -> int | None:
@@ -99,6 +104,7 @@ def end_hung(folder: str, process: int) -> None:
     except Hung:
         pass
     if read_state(folder).pid == process and is_running(folder):
+        _unlisted(folder)
         with suppress(OSError):
             os.kill(process, signal.SIGKILL)
 
@@ -157,8 +163,6 @@ def _begin_log(folder: str) -> None:
             os.dup2(descriptor, 1)
             os.dup2(descriptor, 2)
             os.close(descriptor)
-    with suppress(OSError):
-        (Path(folder) / STATE).chmod(0o600)
 
 
 def _idle_seconds() -> float:
