@@ -33,7 +33,7 @@ _TOO_NEW = "germane: this hook belongs to a newer version than the service that 
 
 
 class HookPort:
-    """The ASGI application for the paths under `/hooks/`, on the ports' loop. `stop` may be called in any thread."""
+    """The ASGI application for the paths under `/hooks/`, on the ports' loop. `stop` is called on the engine's loop."""
 
     def __init__(self, answers: HookAnswers, ports: Ports, stop: Callable[[], object]) -> None:
         self._answers, self._ports, self._stop = answers, ports, stop
