@@ -49,8 +49,9 @@ class Machine:
         return CLIENTS[name](self.home, self.place / project, session, self.variables)
 
     def end(self) -> None:
-        if (state := read_state(str(self.folder))).pid and is_running(str(self.folder)) and not stop(str(self.folder)):
-            os.kill(state.pid, signal.SIGKILL)
+        """Ends the service, also one that has only begun to start."""
+        if is_running(folder := str(self.folder)) and not (started(folder) and stop(folder)):
+            os.kill(read_state(folder).pid, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
