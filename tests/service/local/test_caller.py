@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -49,7 +49,8 @@ class Port:
         self._kept: list[socket.socket] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.number = self._listening.getsockname()[1]
-        Thread(target=self._run, daemon=True).start()
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
 
     def _run(self) -> None:
         while True:
@@ -61,11 +62,14 @@ class Port:
             if self.answer is None:
                 self._kept.append(connection)
                 continue
-            connection.recv(1 << 16)
-            connection.sendall(self.answer)
-            connection.close()
+            with connection, suppress(OSError):  # a caller may go before it has read all
+                connection.recv(1 << 16)
+                connection.sendall(self.answer)
 
     def close(self) -> None:
+        with suppress(OSError):  # ends `accept`, which closing alone doesn't
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
         self._listening.close()
         for connection in self._kept:
             connection.close()
