@@ -9,6 +9,7 @@ burst          many calls at once, by deadline; after a restart; at ten times th
 client         how long callers wait while the service hangs, is killed, restarts
 doors          one assembly in the library, over gRPC, over HTTP
 proxy          what the way through the proxy costs, what is late when germane fails, how much of a prefix stays
+hooks          what hooks add to a prompt in a coding agent, and the memory of the local service
 service        over gRPC: normal work, overload, and a failing store
 port           the service under attack by a client without an API key
 giant          delay for other callers by one stored text of a million characters
@@ -100,6 +101,7 @@ from bench import (
     giant,
     golden,
     graph,
+    hooks,
     ingest,
     keyword,
     kills,
@@ -248,6 +250,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "hooks":
+            hooks.main(rest)
         case "doors":
             doors.main(rest)
         case "proxy":

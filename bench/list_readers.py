@@ -285,6 +285,7 @@ _COMPACT = "integrations.compactor.compact, which is measured"
 _ONE = "one pass over what is given, each item by itself"
 LISTS_UNREAD: Mapping[str, str] = MappingProxyType(
     {
+        "integrations.transcripts.transcript.transcript_format": "looks at the members of fifty lines",
         **{
             f"dialects.{name}": _SENT
             for name in (

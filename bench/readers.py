@@ -96,6 +96,7 @@ from germane.text.normal import (
     visible,
     wide,
 )
+from germane.text.private import without_private
 from germane.text.secrets.detection import (
     SecretScreen,
     find_secrets,
@@ -328,6 +329,7 @@ _TEXT: dict[str, Reader] = {
     "search.partition.name_words": name_words,
     "search.unit.analyse_text": analyse_text,
     "search.unit.analyse_parts": analyse_parts,
+    "text.private.without_private": lambda text: without_private(f"<private>{text}</private>{text}<private>"),
     "text.secrets.detection.find_secrets": find_secrets,
     "text.secrets.detection.secret_in_name": secret_in_name,
     "text.injected.earlier_text": lambda text: earlier_text("h0a1b2c3d4e5f", f"{text}[End of handle h0a1b2c3d4e5f]{text}"),

@@ -10,8 +10,9 @@ import pytest
 
 from germane.cli.imports.chat_exports import read_account
 from germane.cli.imports.detect_format import read
-from germane.cli.imports.rows import BrokenRow, DocumentRow, MemoryRow, Remark
+from germane.cli.imports.rows import DocumentRow, MemoryRow
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, Remark
 from support.product_exports import chat
 from support.replaced import replaced
 from support.small_sets import locomo

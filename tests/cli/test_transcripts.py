@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from germane.cli.imports import MessageRow, Row, read
-from germane.cli.imports.rows import Remark
-from germane.cli.imports.transcript import read_transcript
+from germane.integrations.transcripts.rows import Remark
+from germane.integrations.transcripts.transcript import read_transcript
 from support.product_exports import chat, zipped
 
 pytestmark = pytest.mark.requirement("CLI-2")

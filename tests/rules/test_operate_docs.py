@@ -23,8 +23,8 @@ pytestmark = pytest.mark.requirement("OPS-1")
 GUIDE = (ROOT / "docs" / "operate" / "operate.md").read_text("utf-8")
 PAGE = (ROOT / "docs" / "use" / "settings.md").read_text("utf-8")
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
-OTHERS = ["GERMANE_API_KEY", "GERMANE_DB", "GERMANE_SERVER", "GERMANE_SETTINGS"]
-"""Variables that the command alone reads."""
+OTHERS = ["GERMANE_API_KEY", "GERMANE_DB", "GERMANE_HOME", "GERMANE_IDLE_SECONDS", "GERMANE_SERVER", "GERMANE_SETTINGS"]
+"""Variables that the command and the local service alone read."""
 LIBRARY = {f"GERMANE_{name.upper()}": field for name, field in declared(Settings).items()}
 SERVICE = {f"GERMANE_SERVE_{name.upper()}": field for name, field in declared(ServiceSettings).items()}
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
+from typing import Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -80,18 +81,35 @@ class _Doors:
         await asyncio.gather(self.grpc.stop(grace), *(on_port(partial(one.ended, grace)) for one in running))
 
 
+class Companion(Protocol):
+    """What one process has beside the service, on its HTTP port."""
+
+    async def begin(self, germane: Germane, ports: Ports, stop: Callable[[], object]) -> None:
+        """Is awaited before the keys are checked and the ports listen. `stop` ends the service as a signal does."""
+
+    def takes_body(self, target: bytes) -> bool:
+        """As `takes_body` of the API."""
+
+    def wrap(self, rest: ASGIApp) -> ASGIApp:
+        """Returns the application of the port, which calls `rest` for what it doesn't answer itself."""
+
+    async def end(self) -> None:
+        """Is awaited when the service has ended, before the database closes."""
+
+
 def serve(
     service: ServiceSettings,
     settings: Settings,
     on_listening: Callable[[Listening], object],
     place: WorkerPlace | None = None,
+    beside: Companion | None = None,
 ) -> None:
     """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
 
     The event loop is asyncio's own: its clock has microseconds. uvloop's has milliseconds and stands still while a callback
     runs, which makes deadlines inexact.
     """
-    asyncio.run(work(service, settings, on_listening, place=place))
+    asyncio.run(work(service, settings, on_listening, place=place, beside=beside))
 
 
 async def work(
@@ -100,6 +118,7 @@ async def work(
     on_listening: Callable[[Listening], object],
     *,
     place: WorkerPlace | None = None,
+    beside: Companion | None = None,
 ) -> None:
     """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
     is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
@@ -109,8 +128,10 @@ async def work(
             import_module(name)
     with StopSignals().installed() as stop_signals:
         async with Germane.open(service.db, settings=settings) as germane:
-            await _check_keys(service, germane)
             ports = Ports(keys=germane.keys if service.keys_required else None)
+            if beside is not None:
+                await beside.begin(germane, ports, stop_signals.receive)
+            await _check_keys(service, germane)
             server = GrpcServer(germane, service, ports=ports, worker=place)
             async with monitoring(
                 service,
@@ -135,8 +156,10 @@ async def work(
                     await server.start(monitor.observer)
                     async with proxying(service, germane, ports, server.assemblies, monitor.observer) as proxy:
                         doors = _Doors(server, api, proxy, ports)
-                        await _listen(service, doors, monitor, stop_signals, on_listening, reuse_port=place is not None)
+                        await _listen(service, doors, monitor, stop_signals, on_listening, place is not None, beside)
                 finally:
+                    if beside is not None:
+                        await beside.end()
                     await server.stop(0)
                     await ports.close()
 
@@ -147,20 +170,25 @@ async def _listen(
     monitor: Monitor,
     stop_signals: StopSignals,
     on_listening: Callable[[Listening], object],
-    *,
     reuse_port: bool,
+    beside: Companion | None,
 ) -> None:
     """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
     http = None
     if service.http is not None:
         limits = _connection_limits(raise_file_limit())
-        takes = takes_body if doors.proxy is None else lambda target: takes_body(target) or is_proxied(target)
+        app, takes = _app(monitor, doors), [takes_body]
+        if doors.proxy is not None:
+            takes.append(is_proxied)
+        if beside is not None:
+            app = beside.wrap(app)
+            takes.append(beside.takes_body)
         http = HttpServer(
-            _app(monitor, doors),
+            app,
             service.http,
             reuse_port=reuse_port,
             limits=limits,
-            takes_body=takes,
+            takes_body=lambda target: any(one(target) for one in takes),
             sockets=None if doors.proxy is None else Sockets(takes=is_proxied, max_bytes=service.max_message_bytes),
             tls=server_context(service),
         )

@@ -173,11 +173,20 @@ async def _orgs(options: GlobalOptions, limit: int, cursor: str | None) -> tuple
 def doctor(
     context: typer.Context,
     full: Annotated[bool, typer.Option("--full", help="Compare the search rows of all texts, not of a sample.")] = False,
+    client: Annotated[
+        str | None, typer.Option(metavar="CLIENT", help="Check what germane install gave this coding agent, with a prompt.")
+    ] = None,
 ) -> None:
     """Check the store: integrity, checksums of all texts, search rows, schema version, vectors, file mode, disk space and more.
-    The exit code is 1 if a check fails."""
+    With --client, check a coding agent's settings and the local service instead, and send a prompt through. The exit code is 1
+    if a check fails."""
     options = options_of(context)
-    checkup = run_async(_check(options, full))
+    if client is not None:
+        from germane.cli.commands.install import check_client
+
+        checkup = check_client(client)
+    else:
+        checkup = run_async(_check(options, full))
     if options.json:
         checks = [{"name": name, "finding": finding, "fine": fine} for name, finding, fine in checkup.findings]
         print_json({"healthy": checkup.healthy, "checks": checks})

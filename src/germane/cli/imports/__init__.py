@@ -8,6 +8,7 @@ writes the rows to an agent. What `germane export` wrote isn't read as rows: `lo
 from __future__ import annotations
 
 from germane.cli.imports.detect_format import FORMATS, read, read_all
-from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
+from germane.cli.imports.rows import DirectiveRow, MemoryRow, Row, SharedMessageRow
+from germane.integrations.transcripts.rows import BrokenRow, MessageRow
 
 __all__ = ["FORMATS", "BrokenRow", "DirectiveRow", "MemoryRow", "MessageRow", "Row", "SharedMessageRow", "read", "read_all"]

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from germane.cli.imports.rows import BrokenRow, DocumentRow, MemoryRow, MessageNaming, MessageRow, Remark, Row, parse_message
+from germane.cli.imports.rows import DocumentRow, MemoryRow, Row, parse_message
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, MessageRow, Remark
 
 _STEP = 0.001
 """Seconds by which a message without a time comes after the one before it."""

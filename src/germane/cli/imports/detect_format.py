@@ -25,9 +25,10 @@ from typing import Any, BinaryIO, NamedTuple
 from germane.cli.imports.chat_exports import account_file, read_account, read_chatgpt, read_claude
 from germane.cli.imports.locomo import read_locomo
 from germane.cli.imports.memory_files import is_instructions, is_letta, listed_memories, read_letta, read_markdown, read_mem0
-from germane.cli.imports.rows import BrokenRow, DirectiveRow, MessageNaming, Remark, Row, objects, read_jsonl, read_messages
-from germane.cli.imports.transcript import TRANSCRIPTS, read_transcript, transcript_format
+from germane.cli.imports.rows import DirectiveRow, Row, read_jsonl, read_messages
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, Remark, objects
+from germane.integrations.transcripts.transcript import TRANSCRIPTS, read_transcript, transcript_format
 
 FORMATS = ("jsonl", "chatgpt", "claude", *TRANSCRIPTS, "messages", "locomo", "mem0", "letta", "instructions", "notes")
 _MARKDOWN = {"instructions", "notes"}

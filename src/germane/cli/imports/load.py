@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from germane.cli.files import open_bytes
 from germane.cli.imports.detect_format import archive_documents, folder_documents, folder_names, is_readable, read, read_all
-from germane.cli.imports.rows import Remark, Row
-from germane.cli.imports.transcript import TRANSCRIPTS, read_transcripts, transcript_of
+from germane.cli.imports.rows import Row
 from germane.cli.options import GlobalOptions
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import Remark
+from germane.integrations.transcripts.transcript import TRANSCRIPTS, read_transcripts, transcript_of
 
 if TYPE_CHECKING:
     from germane.api.germane import Germane

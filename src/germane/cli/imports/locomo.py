@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.cli.imports.rows import BrokenRow, MessageNaming, MessageRow, Row, parse_message
+from germane.cli.imports.rows import Row, parse_message
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, MessageRow
 
 _SESSION = re.compile(r"session_(\d{1,9})")
 _DIALOGUE = re.compile(r"D:?(\d{1,9}):(\d{1,9})")

@@ -13,18 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from germane.cli.imports.rows import (
-    BrokenRow,
-    DirectiveRow,
-    MemoryRow,
-    MessageNaming,
-    MessageRow,
-    Row,
-    imported_text,
-    parse_message,
-    parse_time,
-)
+from germane.cli.imports.rows import DirectiveRow, MemoryRow, Row, imported_text, parse_message, parse_time
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, MessageRow
 
 _PASSAGES = ("passages", "archival_memory", "archival_passages")
 _LEFT_OUT_TYPES = ("heartbeat", "login", "system_alert", "bootup", "package_message")

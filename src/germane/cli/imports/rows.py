@@ -7,9 +7,8 @@ dialect, because a file holds what was said and isn't a request.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -19,19 +18,11 @@ from typing import Any, NamedTuple
 
 from germane.api.arguments import as_result, opaque
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, MessageRow, Remark, objects
 from germane.text.injected import without_injected
 from germane.text.secrets.detection import secret_in_name
 from germane.types.checks import check_one_of
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
-
-
-class MessageRow(NamedTuple):
-    """A message and the id of its conversation. `raw` is its dict in a provider's shape, where the file holds one: it is stored
-    with the message."""
-
-    session: str
-    message: Message
-    raw: Mapping[str, Any] | None = None
 
 
 class SharedMessageRow(NamedTuple):
@@ -63,22 +54,6 @@ class DirectiveRow(NamedTuple):
     text: str
 
 
-class BrokenRow(NamedTuple):
-    """A row that can't be used: its place in the file and the reason."""
-
-    where: str
-    why: str
-
-
-class Remark(NamedTuple):
-    """What the answer says of the file: how many things of a kind were left out on purpose, or were taken from beside the
-    conversations."""
-
-    what: str
-    number: int = 1
-    left_out: bool = True
-
-
 Row = MessageRow | SharedMessageRow | MemoryRow | DocumentRow | DirectiveRow | BrokenRow | Remark
 
 
@@ -100,21 +75,6 @@ _FOREIGN = frozenset({"document", "knowledge", "resource", "search_result"})
 """The types of parts whose text isn't what the speaker says."""
 _MAX_ID = 256
 """Characters."""
-
-
-class MessageNaming:
-    """Makes ids for messages that have none, so that importing a file twice stores each message once.
-
-    An id depends on the session, role and text, and on how many equal messages came before: the second "ok" of a session gets
-    another id than the first."""
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, bytes], int] = {}
-
-    def name(self, session: str, role: str, text: str) -> str:
-        digest = blake2b(f"{role}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8)
-        nth = self._seen[session, digest.digest()] = self._seen.get((session, digest.digest()), 0) + 1
-        return f"import-{digest.hexdigest()}-{nth}"
 
 
 def parse_message(raw: Mapping[str, Any], session: str, naming: MessageNaming | None) -> Message:
@@ -221,13 +181,6 @@ def _shown(value: Any) -> str:
 # `type`. A line that can't be read is reported as broken, and reading continues.
 
 
-def objects(lines: Iterable[bytes]) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """Each line that isn't blank, with its number (from 1): the object, or as text the reason why it can't be read."""
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield number, _object(line)
-
-
 def read_jsonl(data: bytes, session: str) -> Iterator[Row]:
     """Rows of the file. A message that names no session belongs to `session`."""
     naming = MessageNaming()
@@ -273,16 +226,6 @@ def _row(entry: Mapping[str, Any], session: str, naming: MessageNaming, where: s
     if exported and "user" in entry and entry["user"] is None:
         return SharedMessageRow(session_id, message)
     return MessageRow(session_id, message)
-
-
-def _object(line: bytes) -> Mapping[str, Any] | str:
-    try:
-        entry = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return f"not UTF-8 at byte {error.start + 1}"
-    except (ValueError, RecursionError) as error:
-        return f"not JSON: {error.msg if isinstance(error, json.JSONDecodeError) else 'too deep or too large a number'}"
-    return entry if isinstance(entry, dict) else f"must be an object, not {type(entry).__name__}"
 
 
 # What of another product's file is stored: names without secrets, and texts without germane's own. A caller's name that

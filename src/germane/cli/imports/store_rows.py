@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from germane.cli.imports.rows import (
-    BrokenRow,
     DirectiveRow,
     DocumentRow,
     MemoryRow,
-    MessageRow,
-    Remark,
     Row,
     SharedMessageRow,
     imported_message,
@@ -23,6 +20,7 @@ from germane.cli.imports.rows import (
     parse_time,
 )
 from germane.errors import Conflict, InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageRow, Remark, grown
 from germane.types.candidate import Provenance
 from germane.types.codec import decode
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
 
 _BATCH = 200
-_GROWN = " blocks"
 _FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
 _NAMES = ("session", "message_id", "tool_call_id")
 """What of a memory's provenance names something."""
@@ -117,8 +114,8 @@ async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessa
         recorded = await agent.record(given, session=session, source_kind="import")
     except InvalidInput as error:
         if len(batch) == 1:
-            if isinstance(error, Conflict) and (grown := _grown(batch[0])) is not None:
-                await _store_messages(agent, [grown], tally)
+            if isinstance(error, Conflict) and (longer := grown(MessageRow(*batch[0]))) is not None:
+                await _store_messages(agent, [longer], tally)
                 return
             tally.broken.append(f"session {session}, message {batch[0].message.id}: {error}")
             return
@@ -130,16 +127,6 @@ async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessa
     tally.secrets.update(recorded.secrets)
     tally.system += system
     tally.known_messages += recorded.skipped - system
-
-
-def _grown(row: MessageRow | SharedMessageRow) -> MessageRow | SharedMessageRow | None:
-    """Returns the message under an id for its present length: a transcript that was imported while its agent wrote has the
-    beginning of it under the message's own id. None for a message that can't grow, and for one that has got such an id."""
-    raw, id = row.raw, row.message.id
-    if raw is None or id is None or not isinstance(raw.get("content"), list) or id.endswith(_GROWN):
-        return None
-    named = f"{id}/{len(raw['content'])}{_GROWN}"
-    return row._replace(message=replace(row.message, id=named), raw={**raw, "id": named})
 
 
 async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, tally: ImportTally) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from germane.api.arguments import MessagePiece, joined, read_message
-from germane.cli.imports.rows import BrokenRow, MessageNaming, MessageRow, Remark, Row, objects
 from germane.errors import InvalidInput
+from germane.integrations.transcripts.rows import BrokenRow, MessageNaming, MessageRow, Remark, objects
 
+TranscriptRow = MessageRow | BrokenRow | Remark
 TRANSCRIPTS = ("claude-code", "codex")
 _HEAD = 50
 """Lines that are read to recognise a transcript: before the first step stand lines of the client's."""
@@ -46,14 +47,14 @@ def transcript_of(path: Path) -> str:
         return ""
 
 
-def read_transcript(lines: Iterable[bytes], format: str, session: str) -> Iterator[Row]:
+def read_transcript(lines: Iterable[bytes], format: str, session: str) -> Iterator[TranscriptRow]:
     """Rows of one transcript. What names no session belongs to `session`."""
     skipped = SkippedSteps()
     yield from _read(lines, format, session, skipped)
     yield from skipped.remarks()
 
 
-def read_transcripts(paths: Iterable[tuple[Path, str]], named: str = "") -> Iterator[Row]:
+def read_transcripts(paths: Iterable[tuple[Path, str]], named: str = "") -> Iterator[TranscriptRow]:
     """Rows of the files, each with its format, one after the other. A step that stands in several files of one session, as in
     those of a session that was resumed, is read once. `named` is the session of what names none."""
     skipped = SkippedSteps()
@@ -66,7 +67,7 @@ def read_transcripts(paths: Iterable[tuple[Path, str]], named: str = "") -> Iter
     yield from skipped.remarks()
 
 
-def _read(lines: Iterable[bytes], format: str, session: str, skipped: SkippedSteps) -> Iterator[Row]:
+def _read(lines: Iterable[bytes], format: str, session: str, skipped: SkippedSteps) -> Iterator[TranscriptRow]:
     if format not in TRANSCRIPTS:
         raise InvalidInput(f"{format} is no format of transcripts")
     read = read_claude_code if format == "claude-code" else read_codex
@@ -113,7 +114,7 @@ class SkippedSteps:
         self.counts = Counter[str]()
         self.read = set[str]()
 
-    def remarks(self) -> Iterator[Row]:
+    def remarks(self) -> Iterator[TranscriptRow]:
         yield from (Remark(what, count) for what, count in sorted(self.counts.items()))
 
 
@@ -130,7 +131,7 @@ def project_session(folder: Any, id: str) -> str:
 
 def read_claude_code(
     lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, skipped: SkippedSteps
-) -> Iterator[Row]:
+) -> Iterator[TranscriptRow]:
     """Rows of a transcript. What names no session belongs to `session`."""
     done = set[tuple[str, str]]()
     for piece in joined(_pieces(lines, session, skipped)):
@@ -219,7 +220,9 @@ def is_codex(line: Mapping[str, Any]) -> bool:
     return wrapped or ("type" not in line and {"id", "timestamp", "instructions"} <= set(line))
 
 
-def read_codex(lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, skipped: SkippedSteps) -> Iterator[Row]:
+def read_codex(
+    lines: Iterable[tuple[int, Mapping[str, Any] | str]], session: str, skipped: SkippedSteps
+) -> Iterator[TranscriptRow]:
     """Rows of a transcript. Without the line that names its session it belongs to `session`."""
     naming = MessageNaming()
     for number, line in lines:
@@ -254,7 +257,8 @@ def _row(item: Mapping[str, Any], time: Any, session: str, naming: MessageNaming
         return None
     if not message.content.strip():
         return None
-    named = {**item, "id": naming.name(session, message.role, message.content)}
+    told = f"{time}\0{message.content}" if isinstance(time, str) else message.content  # the same id wherever reading begins
+    named = {**item, "id": naming.name(session, message.role, told)}
     if isinstance(time, str):
         named["created_at"] = time
     return MessageRow(session, read_message(named, "openai-responses"), named)

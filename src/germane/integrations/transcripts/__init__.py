@@ -1,0 +1,1 @@
+"""Transcripts: reads the transcripts that coding agents write, for an import and for hooks."""
