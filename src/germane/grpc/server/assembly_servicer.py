@@ -75,7 +75,7 @@ class Assembling(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedAssembly:
     """An assembly that is asked for over HTTP (`Assembling`)."""
 
     agent: str

@@ -22,7 +22,7 @@ from starlette.types import Scope as AsgiScope
 from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.grpc.server.admission import Ports
-from germane.grpc.server.assembly_servicer import Asked, Assemblies, unassembled
+from germane.grpc.server.assembly_servicer import AskedAssembly, Assemblies, unassembled
 from germane.grpc.server.authorisation import AgentResolver
 from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, answered, aside, names_in
@@ -237,7 +237,7 @@ async def _assembled(assemblies: Assemblies, scope: Scope, arguments: Mapping[st
     if deadline is not None:
         check_answer_time("deadline", deadline)
     user, zone = scope.user or "", scope.zone
-    asked = Asked(agent=scope.agent, user=user, zone=zone, messages=messages, options=options, deadline=deadline or 0.0)
+    asked = AskedAssembly(agent=scope.agent, user=user, zone=zone, messages=messages, options=options, deadline=deadline or 0.0)
     context = await assemblies.context(scope.org, asked, call)
     if isinstance(context, str):
         report = unassembled(context)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-import grpc
-
 from germane.errors import GermaneError
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.authorisation import presented_key
@@ -68,9 +66,9 @@ async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> C
     try:
         return Caller(grant=await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer))
     except Refused as refused:
-        if refused.code is grpc.StatusCode.UNAUTHENTICATED:
+        if refused.code.name == "UNAUTHENTICATED":
             raise HttpRefused(HTTPStatus.UNAUTHORIZED, _NEEDS_KEY) from None
-        why = "shed" if refused.code is grpc.StatusCode.RESOURCE_EXHAUSTED else "key_unverified"
+        why = "shed" if refused.code.name == "RESOURCE_EXHAUSTED" else "key_unverified"
     except GermaneError:
         why = "key_unverified"
     if upstream.key is not None:

@@ -17,7 +17,7 @@ from germane.api.germane import Germane
 from germane.dialects.model_calls import ModelCall, read_call
 from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
-from germane.grpc.server.assembly_servicer import GRACE, Asked, Assemblies, unassembled
+from germane.grpc.server.assembly_servicer import GRACE, AskedAssembly, Assemblies, unassembled
 from germane.grpc.server.call import RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, aside
 from germane.grpc.server.refusals import Refused
@@ -129,9 +129,9 @@ class ProxyMemory:
         finding.cancel()
         return await found(deadline=0)
 
-    def _asked(self, owner: Whose, session: str, call: ModelCall) -> Asked:
+    def _asked(self, owner: Whose, session: str, call: ModelCall) -> AskedAssembly:
         options: dict[str, Any] = {**call.asking, "session": session, "tools": call.tools}
-        return Asked(
+        return AskedAssembly(
             agent=owner.agent,
             user=owner.user or "",
             zone=owner.zone,
