@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from openai import AsyncOpenAI
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
 
 from germane.dialects.replies import read_reply
 from germane.service.proxy.socket import Touched
@@ -270,8 +272,8 @@ async def test_an_upstream_that_dies_in_the_middle_is_a_connection_that_dies() -
     assert told.messages == [{"role": "user", "content": "Hello."}]
 
 
-async def test_a_caller_that_dies_in_the_middle_ends_the_upstreams_connection() -> None:
-    """It breaks off there too, and what came is told."""
+async def test_a_caller_that_dies_in_the_middle_ends_the_upstreams_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """It breaks off there too, and what came is told. Nobody has to hear of it."""
     seen: list[int | None] = []
 
     async def serving(connection: ServerConnection) -> None:
@@ -292,6 +294,7 @@ async def test_a_caller_that_dies_in_the_middle_ends_the_upstreams_connection() 
     (told,) = proxy.responses
     assert b"Hi" in told.reply
     assert not told.whole
+    assert caplog.records == []
 
 
 CLOSES = [(1000, ""), (1000, "done"), (1001, "bye"), (1008, "é" * 60), (1011, ""), (3000, "x"), (4999, "own"), (None, "")]
@@ -327,6 +330,24 @@ async def test_the_callers_close_reaches_the_upstream() -> None:
                 await connection.send(create())
                 await close(connection, code, reason)
             assert [await seen.get(), await seen.get()] == [create(), (1005 if code is None else code, reason)]
+
+
+async def test_the_callers_close_reaches_an_upstream_that_still_speaks() -> None:
+    """What it says then reaches nobody."""
+    seen = asyncio.Queue[object]()
+
+    async def serving(connection: ServerConnection) -> None:
+        with suppress(ConnectionClosed):
+            while True:
+                await connection.send("more" * 5000)
+        seen.put_nowait(connection.close_code)
+
+    async with upstream_of(serving) as url, socket_proxying(mine=url, given={"remembers": True}) as proxy:
+        for _ in range(20):
+            async with opened(proxy.url(), max_queue=None) as connection:
+                await connection.recv()
+                await connection.close(3000, "enough")
+            assert await seen.get() == 3000
 
 
 async def close(connection: ClientConnection | ServerConnection, code: int | None, reason: str) -> None:

@@ -115,11 +115,14 @@ class Proxy:
             return Touched(prepared.body.decode(), prepared.turn)
 
         def answered(response: SocketResponse[Turn]) -> None:
-            if response.call is None or not response.generates:
+            if response.call is None:
                 return
             copy = AnswerCopy(_EVENTS)
             copy.keep(response.reply)
-            self._offer(replace(response.call, messages=response.messages), copy)
+            if response.generates:
+                self._offer(replace(response.call, messages=response.messages), copy)
+            else:  # the words of a warm-up come again with the response that continues it
+                self._offer(replace(response.call, messages=(), held=True), copy)
 
         if is_model_call(route.target.decode("latin-1")) and not skipped(request, route.upstream):
             await self._sockets.serve(request, route, receive, send, touch=touch, answered=answered)

@@ -36,6 +36,8 @@ _BEAT_SECONDS = 20.0
 _MAX_WAITING = 64
 """Messages of a caller that may wait for their turn; with more, or with more characters than `_MAX_HELD`, no more are read."""
 _MAX_HELD = 16 * 1024**2
+_AT_ONCE = 16
+"""Messages of an upstream that are passed before other connections have their turn."""
 _CLOSE_SECONDS = 2.0
 """That an upstream has to answer a close."""
 _CUT = 1006
@@ -190,8 +192,11 @@ class _Passing(Generic[T]):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _from_upstream(self) -> Closed:
-        reached = True
+        reached, passed = True, 0
         while (message := await self._upstream.receive()) is not None:
+            passed += 1
+            if passed % _AT_ONCE == 0:
+                await asyncio.sleep(0)
             try:
                 if reached:
                     kind = "text" if isinstance(message, str) else "bytes"

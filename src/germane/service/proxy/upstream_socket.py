@@ -1,7 +1,7 @@
 """Upstream socket: one WebSocket to an upstream, opened with a caller's headers over the relay's connections.
 
 The handshake and the bytes go over the relay, so that TLS, proxies and the operator's key are the same as for other requests;
-the frames are read and written by `websockets`. Compression is offered where the caller offered it.
+the frames are read and written by `websockets`. Compression is offered where the caller offers extensions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-import anyio
 import httpcore2
 from websockets.client import ClientProtocol
-from websockets.exceptions import InvalidHeaderFormat, InvalidState
+from websockets.exceptions import InvalidState
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 from websockets.frames import CloseCode, Opcode
-from websockets.headers import build_extension, parse_extension
+from websockets.headers import build_extension
 from websockets.typing import Subprotocol
 from websockets.uri import WebSocketURI
 
@@ -41,7 +40,6 @@ _HANDSHAKE = (b"connection", b"upgrade")
 _OWN = b"sec-websocket-"
 _LAST_BEAT = 3
 """Beats without a sign of life after which an upstream counts as gone."""
-_DEFLATE = "permessage-deflate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ class UpstreamSocket:
         protocol = ClientProtocol(
             _NOWHERE,
             subprotocols=[Subprotocol(name.strip()) for value in offered for name in value.split(",")] or None,
-            extensions=[ClientPerMessageDeflateFactory()] if _offers_deflate(request.headers) else None,
+            extensions=[ClientPerMessageDeflateFactory()],
             max_size=_MAX_MESSAGE,
             logger=_LOGGER,
         )
@@ -138,7 +136,7 @@ class UpstreamSocket:
         self._reads = True
         try:
             data = await self._stream.read(_READ_BYTES)
-        except (anyio.BusyResourceError, *FAULTS):  # busy: TLS itself had to write while a message was written
+        except Exception:  # also where TLS has to write by itself while a message is written
             data = b""
         self._reads, self._silent_beats = False, 0
         if not data:
@@ -203,16 +201,9 @@ def _values(headers: Headers, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in headers if key.lower() == name]
 
 
-def _offers_deflate(headers: Headers) -> bool:
-    try:
-        offered = [one for value in _values(headers, b"sec-websocket-extensions") for one in parse_extension(value)]
-    except InvalidHeaderFormat:
-        return False
-    return any(name == _DEFLATE for name, _ in offered)
-
-
 def _handshake(headers: Headers, protocol: ClientProtocol) -> list[tuple[bytes, bytes]]:
-    """The caller's headers with a key of this handshake's own, and the extensions that are understood here."""
+    """The caller's headers with a key of this handshake's own. Where the caller offers extensions, those that are understood
+    here are offered."""
     found = list[tuple[bytes, bytes]]()
     factories = list(protocol.available_extensions or ())
     for name, value in headers:
