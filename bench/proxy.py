@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.corpus import queries
 from bench.filled import AGENT, folder, store
@@ -39,6 +41,8 @@ __all__ = ["main"]
 _WARM = 20
 _DEADLINE_MS, _LATE_MS = 48.0, 5.0
 _EVENTS, _PAUSE = 40, 0.05
+_BETWEEN = 0.05
+"""Seconds between two calls. The turn before is recorded meanwhile, as it is while a person or a model thinks."""
 _PARTS = ("added", "streams", "faults", "replay")
 
 
@@ -143,6 +147,7 @@ async def _added(direct: int, through: int, calls: int) -> None:
                 ("through, off", other, own, "true"),
                 ("through, with memory", other, own, "false"),
             ):
+                await asyncio.sleep(_BETWEEN)
                 began = time.monotonic_ns()
                 answer = await connection.ask(path, body, x_germane_skip=skips)
                 if number >= _WARM:
@@ -155,7 +160,8 @@ async def _added(direct: int, through: int, calls: int) -> None:
 
 
 async def _streams(direct: int, through: int, streams: int) -> None:
-    async def one(port: int, path: str, text: str) -> list[float]:
+    async def one(port: int, path: str, text: str, number: int) -> list[float]:
+        await asyncio.sleep(_PAUSE * number / streams)  # providers don't write all streams at the same moment
         async with _connected(port) as connection:
             body = _asking(text)
             return (await connection.ask(path, body, x_events=_EVENTS, x_pause=_PAUSE)).delays
@@ -164,7 +170,7 @@ async def _streams(direct: int, through: int, streams: int) -> None:
     own = f"/proxy/llm/agent:{AGENT}"
     found: dict[str, list[float]] = {}
     for name, port, path in (("direct", direct, ""), ("through", through, own)) * 2:
-        delays = await asyncio.gather(*(one(port, path, text) for text in texts))
+        delays = await asyncio.gather(*(one(port, path, text, number) for number, text in enumerate(texts)))
         found[name] = [each for of_stream in delays for each in of_stream]
     for name, values in found.items():
         _line(f"an event, {name}", values, found["direct"])
@@ -231,6 +237,11 @@ async def _replay(port: int, sessions: list[tuple[str, list[Message]]]) -> None:
     print("bytes of a session's prompts are the beginning of the next prompt")
 
 
+def _copied(path: Path, own: Path) -> Path:
+    """A copy of the store: what is recorded in it stays out of the next run."""
+    return Path(shutil.copy(path, own / f"{time.monotonic_ns()}.db"))
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench proxy")
     parser.add_argument("--size", type=int, default=100_000)
@@ -245,10 +256,10 @@ def main(arguments: list[str]) -> int:
     parts = given.only or [part for part in _PARTS if part != "replay" or given.replay is not None]
     missed = 0
     print(describe())
-    with folder(given.folder) as place, _process("bench.model_server") as port:
+    with folder(given.folder) as place, TemporaryDirectory() as own, _process("bench.model_server") as port:
         server = f"http://127.0.0.1:{port}"
         if {"added", "streams"} & {*parts}:
-            path = store(place, given.size)
+            path = _copied(store(place, given.size), Path(own))
             with _proxied(path, server) as through:
                 if "added" in parts:
                     print(f"\ntime to the first byte, {given.size:,} messages, {given.calls} calls each")
@@ -257,7 +268,7 @@ def main(arguments: list[str]) -> int:
                     print(f"\n{given.streams} streams at once, {_EVENTS} events each, one each {1000 * _PAUSE:g} ms")
                     asyncio.run(_streams(int(port), through, given.streams))
         for full in (False, True) if "faults" in parts else ():
-            path = store(place, 1000)
+            path = _copied(store(place, 1000), Path(own))
             extra = ["--full"] if full else []
             with _process("bench.faulty_service", str(path), server, *extra) as where:
                 print(f"\n{given.faults:,} calls while germane fails{', and nothing can be written' if full else ''}")
@@ -266,6 +277,6 @@ def main(arguments: list[str]) -> int:
             talks = load(given.replay).conversations
             sessions = [(f"{one.name}/{name}", list(said)) for one in talks for name, said in one.sessions.items()]
             print()
-            with _proxied(place / "replayed.db", server, deadline_ms=5000) as through:
+            with _proxied(Path(own) / "replayed.db", server, deadline_ms=5000) as through:
                 asyncio.run(_replay(through, sessions[: given.sessions]))
     return missed
