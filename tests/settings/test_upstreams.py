@@ -61,7 +61,7 @@ def test_each_known_provider_is_reached_over_tls_or_on_this_machine() -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    ("nobody", 'upstreams.nobody: isn\'t a provider that germane knows: nobody = "https://llm.example.com" says'),
+    ("nobody", "upstreams.nobody: isn't a provider that germane knows: write nobody=https://llm.example.com"),
     ("a=http://llm.example", "upstreams.a.url 'http://llm.example' isn't this machine"),
     ("a=ftp://llm.example", "upstreams.a.url must be an address such as"),
     ("a=llm.example", "must be an address"),

@@ -46,6 +46,8 @@ _LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHR
 """Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _YEAR_SECONDS = 366 * 86_400
 _YAML = frozenset({".yaml", ".yml"})
+_OPTIONS = {"upstreams": "--upstream"}
+"""Options of the command line that aren't called as their setting."""
 _TABLES = frozenset({"archetypes", "germane", "memory", "models", "prices", "serve", "strategies"})
 
 
@@ -136,7 +138,7 @@ def read_service_settings(
         **({} if path is None else in_table(ServiceSettings, _tables_of(Path(path)), "serve", Path(path))),
         **in_variables(ServiceSettings, _SERVE_PREFIX, environ or {}),
         **{
-            name: (str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}")
+            name: (str(value) if isinstance(value, Path) else value, _OPTIONS.get(name, f"--{name.replace('_', '-')}"))
             for name, value in (options or {}).items()
             if value is not None
         },

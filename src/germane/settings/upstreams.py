@@ -162,7 +162,7 @@ def _upstream(name: str, value: object, environ: Mapping[str, str]) -> Upstream:
     known = known_upstreams().get(name)
     if value is True:
         if known is None:
-            advice = f'{name} = "{_EXAMPLE}" says where it is; known by name are {", ".join(known_upstreams())}'
+            advice = f"write {name}={_EXAMPLE} to say where it is; known by name are {', '.join(known_upstreams())}"
             raise InvalidInput("isn't a provider that germane knows", advice=advice if _NAME.fullmatch(name) else "")
         return known
     if isinstance(value, str):

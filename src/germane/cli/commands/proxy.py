@@ -34,7 +34,7 @@ def proxy(
 ) -> None:
     """Relay model calls from this machine to their provider, and give them memory. Your program changes its base URL, no more.
 
-    \\b
+    \b
       germane proxy --upstream openai
       OPENAI_BASE_URL=http://127.0.0.1:7412/proxy/openai/v1 python my_agent.py
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Iterator
@@ -130,5 +131,6 @@ def _listen(address: Address, *, reuse_port: bool) -> socket.socket:
         listener.listen(_LISTEN_BACKLOG)
     except OSError as error:
         listener.close()
-        raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
+        advice = "choose another port; 0 takes a free one" if error.errno == errno.EADDRINUSE else ""
+        raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})", advice=advice) from error
     return listener
