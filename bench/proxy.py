@@ -9,7 +9,8 @@ of a store of `--size` messages; `off` is with `X-Germane-Skip`. *Streams*: time
 client's read, of so many streams at once, each with an event each 50 ms. *Faults*: calls while the engine, the search for the
 session and the recording fail, hang, block or wait at random, and once more while nothing can be written to the disk; each must
 reach the server with its question, at most 5 ms after the deadline of 48 ms. *Replay*: each session of a data set is told turn
-by turn; the share of the bytes of each prompt that are the beginning of the next one's. Requirements: PROXY-1, PROXY-2.
+by turn, and then its questions are asked, ten to a session; the share of the bytes of each prompt that are the beginning of the
+next one's. Requirements: PROXY-1, PROXY-2.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Message
+from germane_eval.dataset import Conversation
 from germane_eval.formats import load
 
 __all__ = ["main"]
@@ -212,6 +214,15 @@ async def _faults(port: int, count: int, at_once: int = 8) -> int:
 # The prefix of prompts.
 
 
+def _sessions(told: Conversation) -> Iterator[tuple[str, list[Message]]]:
+    """The sessions of a conversation, and then its questions, ten to a session."""
+    for name, said in told.sessions.items():
+        yield f"{told.name}/{name}", list(said)
+    asked = [Message.of("user", one.text, name="asking") for one in told.questions]
+    for start in range(0, len(asked), 10):
+        yield f"{told.name}/asked {start}", asked[start : start + 10]
+
+
 async def _replay(port: int, sessions: list[tuple[str, list[Message]]]) -> None:
     kept = before = prompts = injected = 0
     async with _connected(port) as connection:
@@ -221,7 +232,8 @@ async def _replay(port: int, sessions: list[tuple[str, list[Message]]]) -> None:
                 if (one.name or one.role) != speakers[0]:
                     continue
                 talk.append({"role": "user", "content": one.content})
-                reply = said[number + 1].content if number + 1 < len(said) else "Yes."
+                follows = said[number + 1] if number + 1 < len(said) else one
+                reply = follows.content if follows.name != one.name else "I see."
                 answer = await connection.ask(
                     f"/proxy/llm/agent:{name.partition('/')[0]}",
                     _body(*talk),
@@ -232,7 +244,7 @@ async def _replay(port: int, sessions: list[tuple[str, list[Message]]]) -> None:
                 prompts, injected = prompts + 1, injected + (answer.headers.get("x-germane-memories", "0") != "0")
                 talk.append({"role": "assistant", "content": reply})
     print(
-        f"{prompts:,} prompts of {len(sessions)} sessions, {injected:,} with something new: {100 * kept / before:.1f} % of the"
+        f"{prompts:,} prompts of {len(sessions)} sessions, {injected:,} with something new: {100 * kept / before:.2f} % of the"
     )
     print("bytes of a session's prompts are the beginning of the next prompt")
 
@@ -249,7 +261,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--streams", type=int, default=50)
     parser.add_argument("--faults", type=int, default=10_000)
     parser.add_argument("--replay", type=Path)
-    parser.add_argument("--sessions", type=int, default=40)
+    parser.add_argument("--sessions", type=int, default=400)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--only", choices=_PARTS, action="append")
     given = parser.parse_args(arguments)
@@ -275,7 +287,7 @@ def main(arguments: list[str]) -> int:
                 missed += asyncio.run(_faults(int(where.rpartition(":")[2]), given.faults))
         if "replay" in parts:
             talks = load(given.replay).conversations
-            sessions = [(f"{one.name}/{name}", list(said)) for one in talks for name, said in one.sessions.items()]
+            sessions = [session for one in talks for session in _sessions(one)]
             print()
             with _proxied(Path(own) / "replayed.db", server, deadline_ms=5000) as through:
                 asyncio.run(_replay(through, sessions[: given.sessions]))

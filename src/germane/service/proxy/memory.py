@@ -18,7 +18,7 @@ from germane.dialects.model_calls import ModelCall, read_call
 from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.assembly_servicer import GRACE, AskedAssembly, Assemblies, unassembled
-from germane.grpc.server.call import RpcCall, RpcObserver, observed
+from germane.grpc.server.call import RESERVE, RpcCall, RpcObserver, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, aside
 from germane.grpc.server.refusals import Refused
 from germane.service.proxy.callers import Caller, Whose, whose
@@ -30,11 +30,9 @@ from germane.service.proxy.sessions import Sessions
 from germane.types.plan import uuid7
 from germane.types.reports import Metadata
 
-_SPLICING = 0.004
-"""Seconds after the deadline at which a call goes on as it came, whatever is still under way: what comes after the assembly,
-whose own limit is `GRACE`."""
-assert _SPLICING > GRACE
-_FINDING = 0.4
+_LEAST = 0.5
+"""The share of a short deadline that the assembly gets at least."""
+_FINDING = 0.3
 """The share of the deadline in which the call's session must be found."""
 
 
@@ -50,7 +48,8 @@ class Prepared:
 
 
 class ProxyMemory:
-    """Prepares model calls, on the loop of `ports`. A call is on its way after `seconds` at the latest."""
+    """Prepares model calls, on the loop of `ports`. A call is on its way after `seconds` at the latest: the assembly is due
+    `RESERVE` before, as what it found has yet to be written, and the call to be sent."""
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class ProxyMemory:
             preparing.call.grant = caller.grant
             task = asyncio.ensure_future(self._prepare(preparing, request, route, caller))
             try:
-                await asyncio.wait([task], timeout=self._seconds + _SPLICING)
+                await asyncio.wait([task], timeout=self._seconds)
             finally:
                 if not task.done():
                     task.cancel()
@@ -137,7 +136,7 @@ class ProxyMemory:
             zone=owner.zone,
             messages=call.messages,
             options=options,
-            deadline=self._seconds,
+            deadline=max(_LEAST * self._seconds, self._seconds - RESERVE),
         )
 
 
