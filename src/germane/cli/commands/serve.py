@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from germane.settings.settings import Settings
 
 
-_REQUIRED = ("grpc", "grpc_health", "grpc_reflection", "orjson", "prometheus_client", "starlette", "structlog", "uvicorn")
+_REQUIRED = (
+    *("grpc", "grpc_health", "grpc_reflection", "httpcore2", "orjson", "prometheus_client", "starlette", "structlog"),
+    *("uvicorn", "websockets"),
+)
 
 
 def serve(
