@@ -184,7 +184,12 @@ async def test_a_key_of_germanes_isnt_sent_to_a_provider(germane: Germane, tmp_p
     key = await germane.keys.create(org="acme")
     for keys in (None, germane.keys):
         async with memory_proxy(germane, tmp_path, keys=keys) as proxy:
-            for headers in ({"authorization": f"Bearer {key.token}"}, {"authorization": "x", "x_api_key": key.token}):
+            for headers in (
+                {"authorization": f"Bearer {key.token}"},
+                {"authorization": "x", "x_api_key": key.token},
+                {"authorization": "Bearer sk-own", "x_api_key": key.token},
+                {"authorization": "Bearer sk-own", "Authorization": f"Bearer {key.token}"},  # as two headers
+            ):
                 answer = await proxy.chat(user(ASKED), **headers)
                 assert (answer.status, "X-Germane-Key" in answer.body.decode()) == (400, True)
             assert proxy.provider.requests == []
