@@ -459,6 +459,24 @@ async def test_a_stopped_server_says_that_it_restarts() -> None:
         assert connection.close_code == 1012
 
 
+async def test_a_refused_handshake_is_no_error_of_the_service(caplog: pytest.LogCaptureFixture) -> None:
+    """Anybody could fill the log with it."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.http.response.start", "status": 403, "headers": [(b"content-length", b"2")]})
+        await send({"type": "websocket.http.response.body", "body": b"no"})
+
+    async with serving(app) as server:
+        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+        writer.write(HANDSHAKE + b"\r\n")
+        told = await rest(reader)
+        writer.close()
+        assert (told[:12], told[-2:]) == (b"HTTP/1.1 403", b"no")
+        await none_open(server)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
 Answering = Callable[[Any, Any, Any], Awaitable[None]]
 
 
