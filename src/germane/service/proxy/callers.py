@@ -64,7 +64,8 @@ async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> C
     if _is_misplaced(request, upstream):
         raise HttpRefused(HTTPStatus.BAD_REQUEST, _MISPLACED_KEY)
     try:
-        return Caller(grant=await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer))
+        grant = await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer)
+        return Caller(grant=grant, unknown="invalid_input" if request.is_ambiguous else "")
     except Refused as refused:
         if refused.code.name == "UNAUTHENTICATED":
             raise HttpRefused(HTTPStatus.UNAUTHORIZED, _NEEDS_KEY) from None
