@@ -20,7 +20,6 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 import httpcore2
-from anyio.streams.tls import TLSStream
 from starlette.types import Send
 
 from germane.errors import InvalidInput
@@ -178,7 +177,7 @@ def _is_spent(response: httpcore2.Response) -> bool:
         parser = response.stream._stream._connection._h11_state  # type: ignore[union-attr]
         stream = response.extensions["network_stream"]._stream
         held = [*parser.trailing_data[:1]]
-        while isinstance(stream, TLSStream):  # one inside another where an HTTP proxy is spoken to over TLS
+        while hasattr(stream, "transport_stream"):  # TLS; one inside another where an HTTP proxy is spoken to over TLS
             held += [stream._read_bio.pending, stream._ssl_object.pending()]
             stream = stream.transport_stream
         return not any([*held, stream._protocol.read_queue])
