@@ -270,10 +270,14 @@ BROKEN = [
     b"HTTP/1.1 999 What\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000,
     b"HTTP/1.1 101 Ok\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 50_000,
+    b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5_000,
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nokk",
+    b"HTTP/1.1 200 OK\r\nX-A: a\rX-B: b\r\n\r\n",
 ]
 
 
-@pytest.mark.parametrize("said", BROKEN)
+@pytest.mark.parametrize("said", BROKEN, ids=range(len(BROKEN)))
 async def test_an_upstream_that_gives_no_answer_is_a_502_in_the_shape_of_its_protocol(said: bytes) -> None:
     """The libraries read only their provider's errors."""
 
