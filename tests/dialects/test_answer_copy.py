@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.dialects.answer_copy import AnswerCopy, decoded
+from germane.dialects.answer_copy import AnswerCopy, CopyRoom, decoded
 from support.examples import examples
 
 pytestmark = pytest.mark.requirement("PROXY-1")
@@ -147,3 +147,37 @@ def test_an_answer_beyond_the_bound_is_not_kept() -> None:
     failed.broken = True
     assert failed.messages("openai") == []
     assert copy_of(chat(), limit=len(chat())).messages("openai") == [SAID]
+
+
+def test_open_answers_share_a_room() -> None:
+    """One for which there is none is broken, and holds nothing; an answer that has ended gives its room back."""
+    room = CopyRoom(100)
+    first, second, third = (AnswerCopy(room=room) for _ in range(3))
+    first.keep(b"x" * 60)
+    second.keep(b"x" * 30)
+    second.keep(b"x" * 30)
+    assert (first.broken, second.broken, room.left) == (False, True, 40)
+    second.keep(b"x")
+    third.keep(b"x" * 40)
+    assert (third.broken, room.left) == (False, 0)
+    for copy in (first, second, third, first):
+        copy.release()
+    assert room.left == 100
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 40) | st.none()), max_size=60))
+@examples(100)
+def test_no_more_is_held_than_there_is_room_for(steps: list[tuple[int, int | None]]) -> None:
+    """Whatever comes in which order; and all of it comes back."""
+    room = CopyRoom(100)
+    copies = [AnswerCopy(limit=70, room=room) for _ in range(4)]
+    for which, size in steps:
+        if size is None:
+            copies[which].release()
+            copies[which] = AnswerCopy(limit=70, room=room)
+        else:
+            copies[which].keep(b"x" * size)
+        assert room.left == 100 - sum(copy.size for copy in copies if not copy.broken) >= 0
+    for copy in copies:
+        copy.release()
+    assert room.left == 100

@@ -12,6 +12,7 @@
 import { OPERATIONS, OF_ORG } from "./operations.js";
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+const KEY = /^(?! *$)[\x20-\x7e]+$/; // fetch shows any other in its error
 const FALLBACK_LEVEL = 3;
 
 /** Why a call was refused (RFC 9457), or couldn't be made. `kind` is what it is, such as `not-found` or `invalid-input`. */
@@ -31,6 +32,7 @@ export class Germane {
   #patience;
 
   constructor(url, { key, org, fetch = globalThis.fetch, patience = 10_000, plaintext = false } = {}) {
+    if (key != null && !KEY.test(key)) throw new GermaneError("invalid-input", "key must be the API key as `germane keys create` shows it");
     const base = new URL(url);
     if (!/^https?:$/.test(base.protocol)) throw new GermaneError("invalid-input", `${base.protocol} isn't http: or https:`);
     if (key && base.protocol === "http:" && !LOOPBACK.test(base.hostname) && !plaintext)

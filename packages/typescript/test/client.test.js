@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
+import { inspect } from "node:util";
 
 import { Germane, GermaneError } from "../src/client.js";
 
@@ -81,4 +82,12 @@ test("a key goes over http to this machine only", () => {
   assert.throws(() => new Germane("ftp://memory.example"), GermaneError);
   assert.ok(new Germane("https://memory.example", { key: "gk_x" }));
   assert.ok(new Germane("http://127.0.0.1:7412", { key: "gk_x" }));
+});
+
+test("a key that can't be one is refused, and no error shows it", () => {
+  for (const key of ["gk_secret\n", "gk_secret\r\nx-a: 1", "gk_secret€", "gk_secret\u0000", " ", ""])
+    assert.throws(
+      () => new Germane("http://127.0.0.1:7412", { key }),
+      (error) => error instanceof GermaneError && error.kind === "invalid-input" && !inspect(error).includes("secret"),
+    );
 });

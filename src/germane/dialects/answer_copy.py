@@ -22,23 +22,47 @@ _EITHER_HEADER = zlib.MAX_WBITS | 32
 """For zlib: gzip's header or its own."""
 
 
+class CopyRoom:
+    """How many bytes the copies of all answers that are open at once may still hold together: `left`. For one event loop."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+
 class AnswerCopy:
     """A bounded copy of the bytes of a successful answer. `headers` are the answer's, by names in lower case; they may be set
-    later. `broken` says that there were too many bytes; whoever relays the answer sets it where reading it failed."""
+    later. `broken` says that there were too many bytes, or no `room` for them; whoever relays the answer sets it where reading
+    it failed."""
 
-    def __init__(self, headers: Mapping[str, str] = MappingProxyType({}), *, limit: int = _MAX_BYTES) -> None:
-        self._limit, self.headers = limit, headers
-        self._chunks, self.size = list[bytes](), 0
+    def __init__(
+        self,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        *,
+        limit: int = _MAX_BYTES,
+        room: CopyRoom | None = None,
+    ) -> None:
+        self._limit, self.headers, self._room = limit, headers, room
+        self._chunks, self.size, self._taken = list[bytes](), 0, 0
         self.broken = False
 
     def keep(self, chunk: bytes) -> None:
         """Adds what came of the answer."""
         self.size += len(chunk)
-        if self.size > self._limit:
+        if self.size > self._limit or (self._room is not None and len(chunk) > self._room.left):
             self.broken = True
             self._chunks.clear()
-        else:
+            self.release()
+        elif not self.broken:
             self._chunks.append(chunk)
+            if self._room is not None:
+                self._room.left -= len(chunk)
+                self._taken += len(chunk)
+
+    def release(self) -> None:
+        """Gives the room back: the answer has ended. Idempotent."""
+        if self._room is not None:
+            self._room.left += self._taken
+            self._taken = 0
 
     def messages(self, api: str) -> list[dict[str, Any]]:
         """Returns the model's messages in the shape of the dialect `api`, ready for `record`; of a stream that ended early, the

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Close, Frame, Opcode
 
 from germane.service.http.connections import ConnectionLimits
@@ -457,6 +457,20 @@ async def test_a_stopped_server_says_that_it_restarts() -> None:
         with pytest.raises(ConnectionClosed):
             await connection.recv()
         assert connection.close_code == 1012
+
+
+async def test_a_refused_handshake_is_no_error_of_the_service(caplog: pytest.LogCaptureFixture) -> None:
+    """Anybody could fill the log with it."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.http.response.start", "status": 403, "headers": [(b"content-length", b"0")]})
+        await send({"type": "websocket.http.response.body", "body": b""})
+
+    async with serving(app) as server:
+        with pytest.raises(InvalidStatus, match="403"):
+            await connect(f"ws://127.0.0.1:{server.address.port}/socket/", proxy=None)
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 Answering = Callable[[Any, Any, Any], Awaitable[None]]

@@ -143,6 +143,24 @@ async def test_anything_else_passes_as_it_came(germane: Germane, tmp_path: Path,
         await proxy.recorded()
 
 
+@pytest.mark.requirement("PROXY-2")
+async def test_an_answer_without_room_for_its_copy_is_relayed_whole(
+    germane: Germane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The room is there again for the next one."""
+    monkeypatch.setattr("germane.service.proxy.proxy._MAX_COPIED", 2_000)
+    async with memory_proxy(germane, tmp_path) as proxy:
+        for number, said in enumerate(("long " * 1_000, "first " * 200, "second " * 200)):
+            proxy.provider.script.append(Reply(said))
+            answer = await proxy.chat(user(f"Please say something, number {number}"))
+            assert answer.json["choices"][0]["message"]["content"] == said
+            await proxy.recorded()
+    found = [one.candidate.text[:12] for one in await germane.agent().search("long first second something", 50)]
+    assert {"first first ", "second secon"} <= {*found}
+    assert found.count("Please say s") == 3
+    assert not [text for text in found if text.startswith("long")]
+
+
 @pytest.mark.requirement("PROXY-1")
 async def test_an_error_isnt_recorded(proxy: MemoryProxy, germane: Germane) -> None:
     """It comes back as it is, with what says when to try again; the second try gets the same text."""

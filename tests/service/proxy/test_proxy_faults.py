@@ -17,7 +17,8 @@ from germane import Agent, Germane
 from germane.errors import StoreUnavailable
 from germane_testing.provider import Delivery, Reply
 from support.listening import opened
-from support.memory_proxy import memory_proxy, user
+from support.memory_proxy import MemoryProxy, memory_proxy, user
+from support.proxying import Message, exchanged
 
 pytestmark = pytest.mark.requirement("PROXY-2")
 
@@ -158,6 +159,15 @@ async def test_what_a_caller_heard_before_it_hung_up_is_recorded(germane: German
         assert "Tell me of your dog" in [one.text for one in (await germane.agent().messages()).messages]
 
 
+async def asked_with(proxy: MemoryProxy, *headers: tuple[str, str]) -> Message:
+    """Asks with these headers as they stand, repeated ones too."""
+    body = json.dumps({"model": "gpt-5.4", "messages": [user(ASKED)]})
+    sent = (("Host", "localhost"), ("Content-Type", "application/json"), ("Content-Length", str(len(body))), *headers)
+    url = urlsplit(proxy.url)
+    head = f"POST {url.path}/v1/chat/completions HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in sent)
+    return await exchanged(url.port or 0, f"{head}\r\n{body}".encode())
+
+
 @pytest.mark.requirement("PROXY-3")
 async def test_keys(germane: Germane, tmp_path: Path) -> None:
     """A call needs one of the service's; it never reaches the provider, and the provider's passes."""
@@ -184,10 +194,31 @@ async def test_a_key_of_germanes_isnt_sent_to_a_provider(germane: Germane, tmp_p
     key = await germane.keys.create(org="acme")
     for keys in (None, germane.keys):
         async with memory_proxy(germane, tmp_path, keys=keys) as proxy:
-            for headers in ({"authorization": f"Bearer {key.token}"}, {"authorization": "x", "x_api_key": key.token}):
+            for headers in (
+                {"authorization": f"Bearer {key.token}"},
+                {"authorization": "x", "x_api_key": key.token},
+                {"authorization": "Bearer sk-own", "x_api_key": key.token},
+            ):
                 answer = await proxy.chat(user(ASKED), **headers)
                 assert (answer.status, "X-Germane-Key" in answer.body.decode()) == (400, True)
+            twice = (("Authorization", "Bearer sk-own"), ("Authorization", f"Bearer {key.token}"))
+            assert (await asked_with(proxy, *twice)).first.startswith(b"HTTP/1.1 400 ")
             assert proxy.provider.requests == []
+
+
+@pytest.mark.requirement("PROXY-3", "PROXY-4")
+async def test_a_header_that_says_two_things_costs_the_memory_alone(germane: Germane, tmp_path: Path) -> None:
+    """A caller who names another user in front of what a gateway adds gets nothing of theirs; said twice alike, it is one."""
+    await germane.agent(user="ana").remember("My greyhound is called Zephyr")
+    async with memory_proxy(germane, tmp_path) as proxy:
+        for second, told in (("bob", [b"invalid_input"]), ("ana", [])):
+            named = (("Authorization", "Bearer sk"), ("X-Germane-User", "ana"), ("x-germane-user", second))
+            answer = await asked_with(proxy, *named)
+            assert (answer.first, answer.header(b"x-germane-fallback")) == (b"HTTP/1.1 200 OK", told)
+            assert (b"Zephyr" in proxy.sent) is (second == "ana")
+            await proxy.recorded()
+            found = await germane.agent(user="ana").search("greyhound")
+            assert any(ASKED in str(one) for one in found) is (second == "ana")
 
 
 @pytest.mark.requirement("PROXY-3")

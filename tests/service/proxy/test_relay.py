@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
+from contextlib import suppress
 from typing import TypeAlias
 
 import pytest
@@ -187,6 +189,27 @@ async def test_an_answer_that_breaks_off_breaks_off_for_the_caller(cut: bytes) -
         assert [one.ended for one in proxy.relayed] == ["upstream"]
 
 
+async def test_a_stream_that_is_open_when_the_service_stops_breaks_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What was sent of it has been relayed, and the request ends as one whose caller has gone does."""
+
+    async def answer(message: Message, reader: Reader, writer: Writer) -> bool:
+        writer.write(CHUNKED + chunk(b"data: 1\n\n"))
+        await reader.read()
+        return False
+
+    async with bare_upstream(answer) as upstream, proxying(upstreams_of(local=upstream.url)) as proxy:
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        writer.write(GET)
+        assert (await reader.readuntil(b"data: 1\n\n")).startswith(b"HTTP/1.1 200 OK")
+    with suppress(ConnectionError):
+        assert b"0\r\n\r\n" not in await reader.read()
+    writer.close()
+    assert [one.ended for one in proxy.relayed] == ["caller"]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
 async def test_over_http_1_0_a_cut_answer_does_not_end_cleanly_either() -> None:
     """There the end of the connection would be the end of the answer."""
 
@@ -247,10 +270,14 @@ BROKEN = [
     b"HTTP/1.1 999 What\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000,
     b"HTTP/1.1 101 Ok\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 50_000,
+    b"HTTP/1.1 103 Early Hints\r\n\r\n" * 5_000,
+    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nokk",
+    b"HTTP/1.1 200 OK\r\nX-A: a\rX-B: b\r\n\r\n",
 ]
 
 
-@pytest.mark.parametrize("said", BROKEN)
+@pytest.mark.parametrize("said", BROKEN, ids=range(len(BROKEN)))
 async def test_an_upstream_that_gives_no_answer_is_a_502_in_the_shape_of_its_protocol(said: bytes) -> None:
     """The libraries read only their provider's errors."""
 

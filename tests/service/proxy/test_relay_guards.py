@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -35,6 +38,17 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encod
 GET = b"GET /proxy/local/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /proxy/local/v1/x HTTP/1.1\r\nHost: x\r\n"
 SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@contextmanager
+def corked(writer: Writer) -> Iterator[None]:
+    """Has what is written in the block go out at once, where the system can."""
+    connected, option = writer.get_extra_info("socket"), getattr(socket, "TCP_CORK", None)
+    if option is not None:
+        connected.setsockopt(socket.IPPROTO_TCP, option, 1)
+    yield
+    if option is not None:
+        connected.setsockopt(socket.IPPROTO_TCP, option, 0)
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +216,26 @@ async def test_a_body_that_an_upstream_must_not_send_is_nobodys_answer(method: b
     async with between(answer) as (_, proxy):
         assert (await exchanged(proxy.port, method + GET[3:], bodiless=True)).first[9:12] == first[:3]
         assert (await exchanged(proxy.port, GET)).body == b"ok"
+
+
+@pytest.mark.parametrize("framing", [SHORT, CHUNKED + chunk(b"ok") + b"0\r\n\r\n"], ids=["length", "chunks"])
+@pytest.mark.parametrize("secure", [False, True])
+async def test_what_stands_behind_an_answer_is_nobodys(certificate: Path, framing: bytes, secure: bool) -> None:
+    """A connection with bytes behind a whole answer isn't used again; one without is."""
+    behind = iter([b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nanother", b"", b""])
+
+    async def answer(message: Message, reader: Reader, writer: Writer) -> bool:
+        with corked(writer):
+            writer.write(framing)
+            writer.write(next(behind))  # over TLS, a record of its own
+        return True
+
+    async with bare_upstream(answer, certificate=certificate if secure else None) as upstream:
+        local = Upstream(name="local", url=upstream.url, ca=certificate if secure else None)
+        async with proxying({"local": local}) as proxy:
+            told = [await exchanged(proxy.port, GET) for _ in range(3)]
+    assert [one.body for one in told] == [b"ok"] * 3
+    assert upstream.opened == 2
 
 
 @pytest.mark.parametrize("method", [b"CONNECT", b"TRACE", b"trace"])

@@ -88,6 +88,12 @@ class Connections:
         """Counts one refused connection or request; `reason` is one of `traffic.REASONS` that begin with `http_`."""
         self._refused[reason] += 1
 
+    def drop_all(self) -> None:
+        """Drops every connection: the server stops."""
+        for connection in list(self._address):
+            self.closed(connection)
+            connection.drop()
+
     @property
     def traffic(self) -> Traffic:
         return Traffic(used={"http": len(self._address)}, refused=dict(self._refused))

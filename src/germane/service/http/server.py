@@ -28,6 +28,9 @@ _LISTEN_BACKLOG = 1024
 _ACCEPTED_AT_ONCE = 64
 """Connections accepted in one iteration of the event loop. The number is small so that a new connection is read before further
 new ones make it the oldest, which would be dropped."""
+_ENDING_SECONDS = 1
+"""For open requests to end when the server stops. Then their connections are dropped, which ends them as a caller who has gone
+does; uvicorn itself would cancel their tasks, and log each as an error."""
 
 
 class HttpServer:
@@ -71,7 +74,7 @@ class HttpServer:
             server_header=False,
             backlog=_ACCEPTED_AT_ONCE,
             timeout_keep_alive=ceil(self._connections.limits.idle_seconds),
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=2 * _ENDING_SECONDS,
             h11_max_incomplete_event_size=16 * 1024,
         )
         self._server = _SignalFreeServer(config)
@@ -94,6 +97,8 @@ class HttpServer:
             server.should_exit = True
             if self._handshakes is not None:
                 self._handshakes.abort()
+            await asyncio.wait([task], timeout=_ENDING_SECONDS)
+            self._connections.drop_all()
             await asyncio.wait([task])
 
 

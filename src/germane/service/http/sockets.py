@@ -193,6 +193,8 @@ class _Socket(WebSocketsSansIOProtocol):
                 self.response.headers[name.decode("latin-1")] = value.decode("latin-1")
             message = {**message, "headers": [one for one in headers if one[0].lower() == b"date"]}
         await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True  # refused, which uvicorn would log as an error
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -16,10 +16,10 @@ from typing import Any
 
 from germane.errors import GermaneError
 from germane.grpc.server.admission import Ports
-from germane.grpc.server.authorisation import presented_key
 from germane.grpc.server.refusals import Refused
 from germane.kinds.keys.value import KEY_PREFIX, Grant
 from germane.service.http.problems import HttpRefused
+from germane.service.proxy.headers import OWN, PROVIDER_KEYS
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
 from germane.settings.upstreams import Upstream
@@ -61,10 +61,11 @@ async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> C
     """Admits a request as the service's other calls are. Raises `HttpRefused` for one that mustn't be sent on."""
     if ports.keys is None:
         request.http.check_origin()
-    if upstream.key is None and (presented_key(request.http.metadata) or "").startswith(KEY_PREFIX):
+    if _is_misplaced(request, upstream):
         raise HttpRefused(HTTPStatus.BAD_REQUEST, _MISPLACED_KEY)
     try:
-        return Caller(grant=await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer))
+        grant = await ports.admission.admit(_presented(request, upstream), "read", lambda: request.http.peer)
+        return Caller(grant=grant, unknown="invalid_input" if request.is_ambiguous else "")
     except Refused as refused:
         if refused.code.name == "UNAUTHENTICATED":
             raise HttpRefused(HTTPStatus.UNAUTHORIZED, _NEEDS_KEY) from None
@@ -74,6 +75,17 @@ async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> C
     if upstream.key is not None:
         raise HttpRefused(HTTPStatus.SERVICE_UNAVAILABLE, "the service can't verify the API key now: try again")
     return Caller(unknown=why)
+
+
+def _is_misplaced(request: ProxyRequest, upstream: Upstream) -> bool:
+    """Whether one of germane's keys stands in a header that goes to the upstream, whatever stands beside it. The headers of
+    providers' keys don't go there where the operator's key takes their place."""
+    sent = ((name.lower(), value) for name, value in request.headers if not name.lower().startswith(OWN))
+    return any(
+        value.rpartition(b" ")[2].startswith(KEY_PREFIX.encode())
+        for name, value in sent
+        if upstream.key is None or name not in PROVIDER_KEYS
+    )
 
 
 def skipped(request: ProxyRequest, upstream: Upstream) -> bool:

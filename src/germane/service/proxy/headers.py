@@ -32,7 +32,7 @@ _OF_CONNECTION = frozenset(
 )
 _OF_REQUEST = frozenset({b"expect", b"http2-settings"})
 """Beside those of a connection: the server itself has answered `Expect` before it reads the body."""
-_KEYS = frozenset({b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key"})
+PROVIDER_KEYS = frozenset({b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key"})
 """Where callers put a provider's key."""
 
 
@@ -40,7 +40,7 @@ def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tup
     """Returns the headers for the upstream. `body` is the whole body that goes on, whose length they say; None for a body that
     is passed as it comes. A body that came in chunks goes on in chunks."""
     key = _key(upstream)
-    left_out = _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (_KEYS if key else frozenset())
+    left_out = _OF_CONNECTION | _OF_REQUEST | _named_by_connection(headers) | (PROVIDER_KEYS if key else frozenset())
     host, framed, found = False, False, list[tuple[bytes, bytes]]()
     for name, value in headers:
         match lower := name.lower():
@@ -52,7 +52,7 @@ def onward(headers: Headers, upstream: Upstream, body: bytes | None) -> list[tup
                 found.append((name, value if body is None or lower == b"transfer-encoding" else b"%d" % len(body)))
             case b"content-length" | b"transfer-encoding":
                 pass
-            case _ if key is not None and lower in _KEYS:
+            case _ if key is not None and lower in PROVIDER_KEYS:
                 found.append(key)
                 key = None
             case _ if lower not in left_out and not lower.startswith(OWN):

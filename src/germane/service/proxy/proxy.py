@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from germane.api.germane import Germane
 from germane.clock import Clock
-from germane.dialects.answer_copy import AnswerCopy
+from germane.dialects.answer_copy import AnswerCopy, CopyRoom
 from germane.dialects.model_calls import is_model_call
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.assembly_servicer import Assemblies
@@ -42,6 +42,8 @@ from germane.settings.serving import ServiceSettings
 _PART_SECONDS = 60.0
 """Within which some part of a request's body must come."""
 _JSON, _EVENTS = "application/json", {"content-type": "text/event-stream"}
+_MAX_COPIED = 128 * 2**20
+"""Bytes of all open answers that are kept. An answer beyond is relayed as all are, and its turn recorded without it."""
 _RECORDING_SHARE = 0.5
 """The share of the grace period at the end that recordings get."""
 
@@ -55,6 +57,7 @@ class Proxy:
     ) -> None:
         self._ports, self._relay, self._memory, self.recorder = ports, relay, memory, recorder
         self._max_bytes, self._closed, self._sockets = max_bytes, closed, ProxySockets(relay)
+        self._room = CopyRoom(_MAX_COPIED)
         self.running = RunningRequests()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +86,7 @@ class Proxy:
             await self._as_it_comes(request, route, send, body)
             return
         prepared = await self._memory.prepare(request, route, caller, body) if reads else Prepared(body=body)
-        copy, relayed = AnswerCopy(), Relayed(ended="caller")
+        copy, relayed = AnswerCopy(room=self._room), Relayed(ended="caller")
         try:
             relayed = await self._relay.send(
                 request,
@@ -96,6 +99,7 @@ class Proxy:
             )
         finally:
             self._keep(prepared, relayed, copy)
+            copy.release()
 
     def _keep(self, prepared: Prepared, relayed: Relayed, copy: AnswerCopy) -> None:
         """Has the turn recorded that was answered, also where the caller went away in the middle."""
@@ -104,7 +108,7 @@ class Proxy:
             self._offer(prepared.turn, copy)
 
     def _offer(self, turn: Turn, copy: AnswerCopy) -> None:
-        size = turn.size + copy.size
+        size = turn.size + (0 if copy.broken else copy.size)
         self.recorder.offer(replace(turn, answer=copy, answered_at=self._ports.clock.now(), size=size))
 
     async def _connected(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, receive: Receive, send: Send) -> None:

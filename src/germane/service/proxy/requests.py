@@ -37,6 +37,13 @@ class ProxyRequest:
         start = OWN.decode()
         return {name.removeprefix(start): value for name, value in self.http.headers.items() if name.startswith(start)}
 
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether one of germane's own headers stands there twice with different values, as where a gateway adds its own behind
+        a caller's."""
+        own = {(name.lower(), value) for name, value in self.headers if name.lower().startswith(OWN)}
+        return len({name for name, _ in own}) < len(own)
+
     async def body(self, limit: int, seconds: float) -> bytes | AsyncGenerator[bytes, None]:
         """Returns the whole body where it has at most `limit` bytes, else its parts as they come. Raises `HttpRefused` where
         no part of it comes for `seconds`, and `Disconnected` where the caller has gone; so do the parts."""
