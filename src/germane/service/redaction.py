@@ -116,6 +116,7 @@ CODES = (
 """gRPC's status codes."""
 _FALLBACK_REASON = (
     r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|hurried|shallow|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
+    r"|denied|key_unverified|invalid_input"
 )
 _NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 

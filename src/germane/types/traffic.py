@@ -45,7 +45,7 @@ class Traffic:
 
 Ended: TypeAlias = Literal["whole", "caller", "upstream", "unreachable", "refused", "stopped"]
 """How an answer of the proxy ended: sent whole; the caller has gone; the upstream broke off; the upstream gave none, and the
-caller got an error of the proxy's own; the proxy asked no upstream, as for a wrong key; the service stopped and broke it off."""
+caller got an error of the proxy's own; the proxy asked no upstream, as for a wrong key; the service stopped and cut it off."""
 ENDED: tuple[Ended, ...] = get_args(Ended)
 
 UNRECORDED = (

@@ -415,7 +415,7 @@ class Recorder:
         caller's code, or the service's log leaves it out."""
         level = logging.DEBUG if about in self._logged else logging.WARNING
         self._logged.add(about)
-        _LOG.log(level, what, stacklevel=2)
+        _LOG.log(level, what, stacklevel=2, extra={"error": error})
 
 
 @dataclass(slots=True)
