@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -37,6 +36,7 @@ from germane.service.proxy.routes import ProxyRoute, proxy_route
 from germane.service.proxy.sessions import Sessions
 from germane.service.proxy.socket import ProxySockets, Touched, denying
 from germane.service.proxy.socket_responses import SocketResponse
+from germane.service.proxy.spool import spool_of
 from germane.settings.serving import ServiceSettings
 from germane.types.traffic import ENDED, NO_UPSTREAM, Ended, ProxyTraffic
 
@@ -209,7 +209,7 @@ async def proxying(
         return
     clock = Clock()
     sessions = Sessions(germane, clock)
-    recorder = Recorder(germane, sessions, _spool_of(service.db), clock)
+    recorder = Recorder(germane, sessions, spool_of(service.db), clock)
     relay = Relay(service.upstreams, environ=os.environ)
     memory = ProxyMemory(germane, ports, assemblies, sessions, seconds=service.deadline_ms / 1000, observer=observer)
 
@@ -223,8 +223,3 @@ async def proxying(
     finally:
         await recorder.close(_RECORDING_SHARE * service.shutdown_seconds)
         await ports.bridge.on_port(relay.close)
-
-
-def _spool_of(db: Path) -> Path | None:
-    """The folder of turns that wait to be recorded, beside the database."""
-    return None if str(db) == ":memory:" else db.with_name(f"{db.name}-spool")
