@@ -356,7 +356,11 @@ class Searcher(Generic[T]):
     ) -> list[Hit[T]]:
         """The best matches that the filters don't exclude by name: `limit` of them, or all where there are fewer. Reads no more
         of the others than that takes, and nothing again that is in `read`."""
-        kept, best, start = list[Hit[T]](), tuple(match.key for match in matches[:_MAX_BEST]), 0
+        best = tuple(match.key for match in matches[:_MAX_BEST])
+        if not filters.exclude:
+            things = self.fetch(reading, visible, {match.key: match.place for match in matches}, best) if matches else {}
+            return [Hit(things[match.key], match.evidence) for match in matches if match.key in things]
+        kept, start = list[Hit[T]](), 0
         while start < len(matches) and len(kept) < limit:
             part = matches[start : start + max(limit - len(kept), limit // _READ_AT_LEAST)]
             start += len(part)
