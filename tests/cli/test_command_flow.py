@@ -16,6 +16,7 @@ import pytest
 from germane.api import wiring
 from germane.cli import main
 from germane.errors import LLMError
+from germane.service.proxy.spool import Spool, spool_finding
 from germane.stores.sqlite import erasure
 from support.scripted_llm import ScriptedLLM, entry, listed
 
@@ -259,6 +260,29 @@ def test_feedback_on_nothing_known_fails(run: Run) -> None:
     """Exit code 1: an id that doesn't exist and one of another scope give the same error."""
     run("remember", "x")
     assert "no memory" in run("feedback", "nope", expect=1)
+
+
+@pytest.mark.requirement("CLI-1", "PROXY-1")
+def test_the_doctor_says_what_waits_for_the_proxy(run: Run, tmp_path: Path) -> None:
+    """How much it is, not what; an entry that is damaged isn't fine."""
+    run("remember", "Likes tea")
+
+    def told() -> list[tuple[str, bool]]:
+        checks = parsed(run("doctor", "--json"))["checks"]
+        return [(one["finding"], one["fine"]) for one in checks if one["name"] == "proxy"]
+
+    assert told() == []
+    spool = Spool(tmp_path / "germane.db-spool")
+    spool.open(1_700_000_000_000)
+    entries = [spool.put(b"said in private" * 200) for _ in range(3)]
+    assert told() == [("3 turns wait in germane.db-spool to be recorded (8 KB)", True)]
+    assert entries[0] is not None
+    spool.set_aside(entries[0])
+    run("doctor", expect=1)
+    finding = spool_finding(tmp_path / "germane.db-spool")
+    assert finding is not None
+    assert finding[1].startswith("2 turns wait in germane.db-spool to be recorded (5 KB); 1 damaged")
+    assert not finding[2]
 
 
 @pytest.mark.requirement("CLI-1")

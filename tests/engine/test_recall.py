@@ -39,9 +39,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many messages each search of messages has read from the file."""
     counts: list[int] = []
 
-    def fetch(reading: Any, visible: Any, places: Any) -> Any:
+    def fetch(reading: Any, visible: Any, places: Any, best: Any) -> Any:
         counts.append(len(places))
-        return event_reader.fetch_events(reading, visible, places)
+        return event_reader.fetch_events(reading, visible, places, best)
 
     monkeypatch.setattr(store, "fetch_events", fetch)
     return counts

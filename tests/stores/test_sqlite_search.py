@@ -20,6 +20,7 @@ from germane.kinds.memories.directive import CurrentDirective
 from germane.kinds.memories.reads import Forget, PutMemory
 from germane.search.partition import Partition
 from germane.stores.contract import StillLoading
+from germane.stores.sql.events.reader import fetch_events
 from germane.stores.sql.search import embedding, partitions
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.readers import SqliteReading
@@ -79,6 +80,47 @@ async def test_what_was_forgotten_does_not_have_the_rest_read_again(monkeypatch:
         assert await found(store, "cat") == [f"cat {one}" for one in range(n + 1, 6)]
         rows.append(loaded.partition.columns.rows)
     assert rows == [6, 6, 6, 2, 2]
+    await store.close()
+
+
+@pytest.mark.requirement("GATHER-4", "HOOK-2")
+@pytest.mark.parametrize("count", [0, 1, 3, 12, 40, 90, 118, 120])
+async def test_what_follows_excluded_results_takes_their_place(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of a search for more that excludes nothing, with the same evidence; few of them are read, none twice."""
+    read = list[int]()
+
+    def fetch(reading: Any, visible: Any, places: Any, best: Any) -> Any:
+        read.extend(places)
+        return fetch_events(reading, visible, places, best)
+
+    monkeypatch.setattr("germane.stores.sqlite.store.fetch_events", fetch)
+    store = opened(":memory:")
+    scoped, words = store.within(Scope()), ("cat", "sat", "on", "the", "mat")
+    events = [an_event(f"{' '.join(words[: 1 + n % 5])} {n}", position=n) for n in range(120)]
+    await scoped.commit(writing(*map(PutEvent, events)))
+    asked = question("cat sat on the mat")
+
+    async def hits(limit: int, exclude: Sequence[str]) -> Sequence[Any]:
+        without = replace(asked, filters=replace(asked.filters, exclude=frozenset(exclude)))
+        return (await scoped.events.search(without, limit, keywords=True, vectors=False, wait=True)).hits
+
+    async def expected(exclude: Sequence[str]) -> Sequence[Any]:
+        wanted = 10
+        while True:
+            found = await hits(wanted, ())
+            kept = [hit for hit in found if hit.thing.id not in exclude]
+            if len(kept) >= 10 or len(found) < wanted:
+                return kept[:10]
+            wanted = max(4 * wanted, 10 + len(exclude))
+
+    best = await hits(120, ())
+    assert len(best) == 120
+    for names in ([hit.thing.id for hit in best[:count]], [hit.thing.id for hit in best[1 : 2 * count : 2]]):
+        awaited = await expected(names)
+        read.clear()
+        assert list(await hits(10, names)) == awaited
+        assert len(awaited) == min(10, 120 - len(names))
+        assert len(read) == len(set(read)) <= 2 * 10 + len(names)
     await store.close()
 
 

@@ -167,20 +167,22 @@ class LogWriter:
 
 
 class StdlibHandler(logging.Handler):
-    """Logs a record's logger, level and place, the type and place of an exception, and the text if it is a constant."""
+    """Logs a record's logger, level and place, the type and place of an exception, and the text if it is a constant. A record
+    may have the exception as `error` (`extra={"error": …}`), where another handler mustn't write its text."""
 
     def __init__(self, logs: Logs) -> None:
         super().__init__(logs.min_level)
         self._logs = logs
 
     def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else getattr(record, "error", None)
         log = {"DEBUG": self._logs.debug, "INFO": self._logs.info, "WARNING": self._logs.warning}.get(record.levelname)
         (log or self._logs.error)(
             "foreign",
             logger=record.name,
             text=_literal(record),
             at=f"{record.filename}:{record.lineno}",
-            error=record.exc_info[1] if record.exc_info else None,
+            error=error if isinstance(error, BaseException) else None,
         )
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802

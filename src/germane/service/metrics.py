@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from germane.types.context import Metadata
-from germane.types.traffic import Traffic
+from germane.types.traffic import ProxyTraffic, Traffic
 
 _ANSWER_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.048, 0.05, 0.075, 0.1, 0.25, 1.0)
 _STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
@@ -144,6 +144,17 @@ class Metrics:
         self._handovers = counter(
             "handovers", "Assemblies handed over to another worker, by outcome: answered, or lost and done here.", "outcome"
         )
+        self._proxy_open = gauge(
+            "proxy_open", "Answers and WebSockets that the proxy relays now, by upstream.", "livesum", "upstream"
+        )
+        self._proxy_answers = counter(
+            "proxy_answers", "Answers of the proxy, by upstream and by how they ended.", "upstream", "ended"
+        )
+        self._turns_waiting = gauge("proxy_turns_waiting", "Turns of the proxy that aren't recorded yet.", "livesum").series
+        self._turns_recorded = counter("proxy_turns_recorded", "Turns of the proxy that were recorded.").series
+        self._turns_unrecorded = counter(
+            "proxy_turns_unrecorded", "Turns of the proxy that weren't recorded, by reason.", "reason"
+        )
         self._files = gauge("open_files", "Open files and sockets; the sum of all processes.", "livesum").series
         gauge("info", "The running version, as a label.", "livemax", "version").series(version).set(1)
 
@@ -187,6 +198,17 @@ class Metrics:
             self._refused.series(reason).inc(self._growth(f"refused {reason}", total))
         for outcome, total in traffic.handed_over.items():
             self._handovers.series(outcome).inc(self._growth(f"handed over {outcome}", total))
+
+    def observe_proxy(self, traffic: ProxyTraffic) -> None:
+        """Records the traffic of the proxy; called about once a second. The names of upstreams are those of the settings."""
+        for upstream, count in traffic.open.items():
+            self._proxy_open.series(upstream).set(count)
+        for (upstream, ended), total in traffic.ended.items():
+            self._proxy_answers.series(upstream, ended).inc(self._growth(f"relayed {upstream} {ended}", total))
+        self._turns_waiting().set(traffic.waiting)
+        self._turns_recorded().inc(self._growth("turns recorded", traffic.recorded))
+        for reason, total in traffic.unrecorded.items():
+            self._turns_unrecorded.series(reason).inc(self._growth(f"unrecorded {reason}", total))
 
     def refresh(self, *, state: EngineState | None, lag_p99: float, ready: bool) -> None:
         """Sets the numbers that don't come from calls; called about once a second."""

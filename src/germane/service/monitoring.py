@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from germane.service.observer import Observer, open_traces
 from germane.service.readiness import Heartbeat, Lag, LoopWatchdog, Readiness
 from germane.service.redaction import Pseudonym
 from germane.settings.serving import ServiceSettings
-from germane.types.traffic import Traffic
+from germane.types.traffic import ProxyTraffic, Traffic
 
 _CHECK_SECONDS = 1.0
 """Between two checks of readiness, ports and the engine's state."""
@@ -140,8 +140,9 @@ async def monitoring(
             await asyncio.to_thread(observer.close)
 
 
-# Reports the traffic of the gRPC and HTTP ports to log, metrics and readiness, once a second. The log gets one line per
-# reason and second with the number of refusals, so that a flood of refused calls can't fill it.
+# Reports the traffic of the gRPC and HTTP ports and of the proxy to log, metrics and readiness, once a second. The log gets
+# one line per reason and second with the number of refusals, so that a flood of refused calls can't fill it; and one with the
+# number of turns that the proxy didn't record.
 
 
 class PortMonitor:
@@ -150,11 +151,16 @@ class PortMonitor:
     def __init__(self, logs: Logs, metrics: Metrics | None = None) -> None:
         self._logs, self._metrics = logs, metrics
         self._ports: list[tuple[Callable[[], Traffic], Saturation]] = []
-        self._logged: Counter[str] = Counter()
+        self._proxies: list[Callable[[], ProxyTraffic]] = []
+        self._logged: Counter[tuple[str, str]] = Counter()
 
     def add(self, traffic: Callable[[], Traffic]) -> None:
         """Adds a port, by the function that returns its traffic."""
         self._ports.append((traffic, Saturation()))
+
+    def add_proxy(self, traffic: Callable[[], ProxyTraffic]) -> None:
+        """Adds the proxy, by the function that returns its traffic."""
+        self._proxies.append(traffic)
 
     @property
     def saturated(self) -> bool:
@@ -170,12 +176,21 @@ class PortMonitor:
                 self._logs.warning("saturated")
             elif before and not saturation.active:
                 self._logs.info("unsaturated")
-            for reason, total in traffic.refused.items():
-                if (count := total - self._logged[reason]) > 0:
-                    self._logged[reason] = total
-                    self._logs.warning("refused", reason=reason, count=count)
+            self._log("refused", traffic.refused)
             if self._metrics is not None:
                 self._metrics.observe_traffic(traffic)
+        for proxy in self._proxies:
+            relayed = proxy()
+            self._log("unrecorded", relayed.unrecorded)
+            if self._metrics is not None:
+                self._metrics.observe_proxy(relayed)
+
+    def _log(self, event: str, totals: Mapping[str, int]) -> None:
+        """Logs how much each total has grown since the last time, by reason."""
+        for reason, total in totals.items():
+            if (count := total - self._logged[event, reason]) > 0:
+                self._logged[event, reason] = total
+                self._logs.warning(event, reason=reason, count=count)
 
 
 # Whether a port refuses calls with valid keys because all its slots are taken. Two kinds of refusals don't count. Calls

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from types import FrameType, MappingProxyType, TracebackType
 
-from germane.types.traffic import REASONS
+from germane.types.traffic import REASONS, UNRECORDED
 
 EVENTS = frozenset(
     {
         *("request", "started", "stopping", "stopped", "ready", "not_ready", "loop_blocked", "loop_free", "lines_lost"),
         *("worker_started", "worker_ended", "listening", "foreign", "uncaught", "settings", "reloaded"),
-        *("refused", "saturated", "unsaturated"),
+        *("refused", "saturated", "unsaturated", "unrecorded"),
         *("embedder_failing", "embedder_answers", "llm_failing", "llm_answers"),
     }
 )
@@ -116,6 +116,7 @@ CODES = (
 """gRPC's status codes."""
 _FALLBACK_REASON = (
     r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|hurried|shallow|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
+    r"|denied|key_unverified|invalid_input"
 )
 _NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 
@@ -140,7 +141,7 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "not_ready": _list_of(_one_of(_NOT_READY)),
         "org": _id,
         "process": _number,
-        "reason": _one_of(REASONS),
+        "reason": _one_of((*REASONS, *UNRECORDED)),
         "request_id": _request_id,
         "seconds": _number,
         "signal": _form(r"SIG[A-Z0-9]{2,10}"),

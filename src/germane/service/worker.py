@@ -155,6 +155,8 @@ async def work(
                 try:
                     await server.start(monitor.observer)
                     async with proxying(service, germane, ports, server.assemblies, monitor.observer) as proxy:
+                        if proxy is not None:
+                            monitor.ports.add_proxy(lambda: proxy.traffic)
                         doors = _Doors(server, api, proxy, ports)
                         await _listen(service, doors, monitor, stop_signals, on_listening, place is not None, beside)
                 finally:

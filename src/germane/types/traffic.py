@@ -1,9 +1,10 @@
-"""Traffic: how many slots of a port are in use, and how many calls it admitted and refused."""
+"""Traffic: how many slots of a port are in use, how many calls it admitted and refused, and what became of what it relayed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 KINDS = ("calls", "keys", "health", "http")
 """What is limited: calls with a valid key, keys that are being verified, health watches without a key, HTTP connections."""
@@ -40,3 +41,36 @@ class Traffic:
     handed_over: Mapping[str, int] = field(default_factory=dict)
     admitted: int = 0
     full: bool = False
+
+
+Ended: TypeAlias = Literal["whole", "caller", "upstream", "unreachable", "refused", "stopped"]
+"""How an answer of the proxy ended: sent whole; the caller has gone; the upstream broke off; the upstream gave none, and the
+caller got an error of the proxy's own; the proxy asked no upstream, as for a wrong key; the service stopped and cut it off."""
+ENDED: tuple[Ended, ...] = get_args(Ended)
+
+UNRECORDED = (
+    "full",  # the queue was full
+    "expired",  # the store failed for a day
+    "forgotten",  # the session or its owner were forgotten meanwhile
+    "refused",  # the store refuses the messages
+    "failed",  # recording them failed again and again though the store works
+    "broken",  # the file of the turn was damaged
+    "closed",  # the service had stopped
+)
+"""Every reason for which the proxy doesn't record a turn. The reasons are labels of a metric, so the list is closed."""
+
+NO_UPSTREAM = "none"
+"""Stands for the upstream of requests that name none that the service has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyTraffic:
+    """`open` counts the answers and WebSockets that are relayed now, by upstream; `ended` those before, by upstream and by how
+    they ended. `waiting` are the turns that aren't recorded yet. `recorded`, `unrecorded` (by reason) and `ended` are totals
+    since the proxy was opened."""
+
+    open: Mapping[str, int]
+    ended: Mapping[tuple[str, Ended], int]
+    waiting: int
+    recorded: int
+    unrecorded: Mapping[str, int]

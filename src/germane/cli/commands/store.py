@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -204,7 +205,20 @@ async def _check(options: GlobalOptions, full: bool) -> Checkup:
         checkup: Checkup = await germane.check()
         with told_progress("comparing texts with their checksums", options.json) as told:
             content = await germane.verify(full=full, progress=told)
-        return replace(checkup, findings=(*checkup.findings, *content.findings))
+        return replace(checkup, findings=(*checkup.findings, *_spool_findings(options.db), *content.findings))
+
+
+def _spool_findings(db: Path) -> tuple[tuple[str, str, bool], ...]:
+    """What waits beside the store for the proxy of a service to record it."""
+    if os.name != "posix":  # where no service runs
+        return ()
+    from germane.service.proxy.spool import spool_finding, spool_of
+
+    try:
+        finding = None if (folder := spool_of(db)) is None else spool_finding(folder)
+    except OSError:
+        return (("proxy", "the turns that wait to be recorded can't be read", False),)
+    return () if finding is None else (finding,)
 
 
 # `germane backup`: writes a consistent copy of the store while it is in use.

@@ -8,11 +8,10 @@ bytes (`memory.py`), and the turn is recorded when it was answered (`recorder.py
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -37,7 +36,9 @@ from germane.service.proxy.routes import ProxyRoute, proxy_route
 from germane.service.proxy.sessions import Sessions
 from germane.service.proxy.socket import ProxySockets, Touched, denying
 from germane.service.proxy.socket_responses import SocketResponse
+from germane.service.proxy.spool import spool_of
 from germane.settings.serving import ServiceSettings
+from germane.types.traffic import ENDED, NO_UPSTREAM, Ended, ProxyTraffic
 
 _PART_SECONDS = 60.0
 """Within which some part of a request's body must come."""
@@ -58,33 +59,46 @@ class Proxy:
         self._ports, self._relay, self._memory, self.recorder = ports, relay, memory, recorder
         self._max_bytes, self._closed, self._sockets = max_bytes, closed, ProxySockets(relay)
         self._room = CopyRoom(_MAX_COPIED)
-        self.running = RunningRequests()
+        self.running, self._answers = RunningRequests(), _Answers(relay.upstreams)
+
+    @property
+    def traffic(self) -> ProxyTraffic:
+        """The counts for metrics. Thread-safe."""
+        turns, answers = self.recorder.counts, self._answers
+        return ProxyTraffic(
+            open=dict(answers.open),
+            ended=dict(answers.ended),
+            waiting=turns.waiting,
+            recorded=turns.recorded,
+            unrecorded=turns.dropped,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_socket = scope["type"] == "websocket"
-        with self.running.one():
+        with self.running.one(), self._answers.one() as answer:
             try:
                 request = ProxyRequest(scope, receive)
                 if self._closed:
                     raise HttpRefused(HTTPStatus.FORBIDDEN, self._closed)
                 route = proxy_route(request.target, self._relay.upstreams)
+                answer.comes_from(route.upstream.name)
                 caller = await admitted(request, route.upstream, self._ports)
                 if is_socket:
-                    await self._connected(request, route, caller, receive, send)
+                    answer.ended = await self._connected(request, route, caller, receive, send)
                 else:
-                    await self._relayed(request, route, caller, send)
+                    answer.ended = await self._relayed(request, route, caller, send)
             except HttpRefused as refused:
+                answer.ended = "refused"
                 http = HttpRequest(scope, receive)
                 await refusal(http, refused).send(http, denying(send) if is_socket else send)
             except Disconnected:
-                return
+                answer.ended = "caller"
 
-    async def _relayed(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, send: Send) -> None:
+    async def _relayed(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, send: Send) -> Ended:
         reads = _may_call_model(request, route) and not skipped(request, route.upstream)
         body = await request.body(self._max_bytes if reads else 0, _PART_SECONDS)
         if not isinstance(body, bytes):
-            await self._as_it_comes(request, route, send, body)
-            return
+            return await self._as_it_comes(request, route, send, body)
         prepared = await self._memory.prepare(request, route, caller, body) if reads else Prepared(body=body)
         copy, relayed = AnswerCopy(room=self._room), Relayed(ended="caller")
         try:
@@ -100,6 +114,7 @@ class Proxy:
         finally:
             self._keep(prepared, relayed, copy)
             copy.release()
+        return relayed.ended
 
     def _keep(self, prepared: Prepared, relayed: Relayed, copy: AnswerCopy) -> None:
         """Has the turn recorded that was answered, also where the caller went away in the middle."""
@@ -111,7 +126,7 @@ class Proxy:
         size = turn.size + (0 if copy.broken else copy.size)
         self.recorder.offer(replace(turn, answer=copy, answered_at=self._ports.clock.now(), size=size))
 
-    async def _connected(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, receive: Receive, send: Send) -> None:
+    async def _connected(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, receive: Receive, send: Send) -> Ended:
         """Passes the messages of a WebSocket. A create is a call of the Responses API."""
 
         async def touch(text: str, event: Mapping[str, Any]) -> Touched[Turn]:
@@ -129,15 +144,50 @@ class Proxy:
                 self._offer(replace(response.call, messages=(), held=True), copy)
 
         if is_model_call(route.target.decode("latin-1")) and not skipped(request, route.upstream):
-            await self._sockets.serve(request, route, receive, send, touch=touch, answered=answered)
-        else:
-            await self._sockets.serve(request, route, receive, send)
+            return await self._sockets.serve(request, route, receive, send, touch=touch, answered=answered)
+        return await self._sockets.serve(request, route, receive, send)
 
     async def _as_it_comes(
         self, request: ProxyRequest, route: ProxyRoute, send: Send, body: AsyncGenerator[bytes, None]
-    ) -> None:
+    ) -> Ended:
         async with aclosing(body):
-            await self._relay.send(request, route, send, body=body)
+            return (await self._relay.send(request, route, send, body=body)).ended
+
+
+class _Answers:
+    """The answers that are relayed now, by upstream, and how those before ended. Only the port's loop changes them; no key is
+    ever added, since other threads read them."""
+
+    def __init__(self, upstreams: Iterable[str]) -> None:
+        names = (*upstreams, NO_UPSTREAM)
+        self.open = dict.fromkeys(names, 0)
+        self.ended: dict[tuple[str, Ended], int] = {(name, how): 0 for name in names for how in ENDED}
+
+    @contextmanager
+    def one(self) -> Iterator[_OneAnswer]:
+        """Counts the answer of the block: as stopped, unless the block says how it ended."""
+        answer = _OneAnswer(self)
+        try:
+            yield answer
+        finally:
+            self.open[answer.upstream] -= 1
+            self.ended[answer.upstream, answer.ended] += 1
+
+
+class _OneAnswer:
+    """One answer while it is relayed."""
+
+    def __init__(self, answers: _Answers) -> None:
+        self._open, self.upstream, self.ended = answers.open, NO_UPSTREAM, "stopped"
+        self._open[self.upstream] += 1
+
+    upstream: str
+    ended: Ended
+
+    def comes_from(self, upstream: str) -> None:
+        self._open[self.upstream] -= 1
+        self._open[upstream] += 1
+        self.upstream = upstream
 
 
 def _may_call_model(request: ProxyRequest, route: ProxyRoute) -> bool:
@@ -163,7 +213,7 @@ async def proxying(
         return
     clock = Clock()
     sessions = Sessions(germane, clock)
-    recorder = Recorder(germane, sessions, _spool_of(service.db), clock)
+    recorder = Recorder(germane, sessions, spool_of(service.db), clock)
     relay = Relay(service.upstreams, environ=os.environ)
     memory = ProxyMemory(germane, ports, assemblies, sessions, seconds=service.deadline_ms / 1000, observer=observer)
 
@@ -177,8 +227,3 @@ async def proxying(
     finally:
         await recorder.close(_RECORDING_SHARE * service.shutdown_seconds)
         await ports.bridge.on_port(relay.close)
-
-
-def _spool_of(db: Path) -> Path | None:
-    """The folder of turns that wait to be recorded, beside the database."""
-    return None if str(db) == ":memory:" else db.with_name(f"{db.name}-spool")

@@ -43,13 +43,9 @@ from germane.service.proxy.sessions import Sessions, keeps_answer, previous_answ
 from germane.service.proxy.spool import Spool, SpoolEntry
 from germane.types.caches import LruCache
 from germane.types.scope import Scope
+from germane.types.traffic import UNRECORDED
 
 T = TypeVar("T")
-
-DROPPED = ("full", "expired", "forgotten", "refused", "failed", "broken", "closed")
-"""Why a turn wasn't recorded: the queue was full; the store failed for a day; session or owner were forgotten meanwhile; the
-store refuses the messages; recording them failed again and again though the store works; the file was damaged; the service
-had stopped."""
 
 MAX_AGE = timedelta(days=1)
 """How long an entry is tried."""
@@ -122,8 +118,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecorderCounts:
-    """`waiting` are the turns that aren't recorded yet; `recorded` and `dropped`, by the reasons in `DROPPED`, count since the
-    start."""
+    """`waiting` are the turns that aren't recorded yet; `recorded` and `dropped` (by the reasons in `UNRECORDED`) count since
+    the start."""
 
     waiting: int
     recorded: int
@@ -160,7 +156,7 @@ class Recorder:
         self._idle.set()
         self._is_open = self._closing = False
         self._recorded, self._on_the_way = 0, 0
-        self._dropped = Counter[str](dict.fromkeys(DROPPED, 0))
+        self._dropped = Counter[str](dict.fromkeys(UNRECORDED, 0))
         self._logged = set[str]()
 
     _resuming: asyncio.TimerHandle | None
@@ -408,17 +404,18 @@ class Recorder:
     def _drop_one(self, reason: str, error: Exception | None) -> str:
         with self._lock:
             self._drop(reason)
-        self._log(reason, f"didn't record a turn ({reason})", error)
+        self._log(reason, "didn't record a turn of the proxy", error)
         return reason
 
     def _drop(self, reason: str) -> None:
         self._dropped[reason] += 1
 
     def _log(self, about: str, what: str, error: Exception | None) -> None:
-        """Logs a kind of event once. No error's text is logged: it may hold what was said."""
+        """Logs a kind of event once. No error's text is logged: it may hold what was said. `what` is a constant of the
+        caller's code, or the service's log leaves it out."""
         level = logging.DEBUG if about in self._logged else logging.WARNING
         self._logged.add(about)
-        _LOG.log(level, "germane %s%s (said once)", what, "" if error is None else f": {type(error).__name__}")
+        _LOG.log(level, what, stacklevel=2, extra={"error": error})
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
@@ -30,6 +29,7 @@ from germane.service.proxy.refusals import refusal, unreachable
 from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
 from germane.settings.upstreams import Upstream
+from germane.types.traffic import Ended
 
 _CONNECT_SECONDS = 10.0
 _WRITE_SECONDS = 600.0
@@ -55,10 +55,6 @@ FAULTS = (
 """What the connection to an upstream fails with."""
 
 logging.getLogger("httpcore2").setLevel(logging.WARNING)  # at DEBUG it writes the headers of answers
-
-Ended: TypeAlias = Literal["whole", "caller", "upstream", "unreachable"]
-"""How an answer ended: sent whole; the caller has gone; the upstream broke off; the upstream gave none, and the caller got an
-error of the proxy's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from germane.service.proxy.requests import ProxyRequest
 from germane.service.proxy.routes import ProxyRoute
 from germane.service.proxy.socket_responses import CREATE, STEER, SocketResponse, SocketResponses, lane_of, read_event
 from germane.service.proxy.upstream_socket import Closed, HandshakeRefused, UpstreamSocket
+from germane.types.traffic import Ended
 
 T = TypeVar("T")
 
@@ -92,9 +93,10 @@ class ProxySockets:
         *,
         touch: Touch[T] | None = None,
         answered: Answered[T] | None = None,
-    ) -> None:
+    ) -> Ended:
         """Opens the upstream's WebSocket with the caller's headers and passes messages until one side has closed. The caller is
-        admitted by then. Without `touch` and `answered` no message is read. Raises nothing but cancellation."""
+        admitted by then. Without `touch` and `answered` no message is read. Returns how it ended: whole, where a side closed it
+        or the upstream refused it in words. Raises nothing but cancellation."""
         await receive()
         try:
             upstream = await UpstreamSocket.connect(self._relay, request, route, beat_seconds=self._beat_seconds)
@@ -103,18 +105,19 @@ class ProxySockets:
             with suppress(OSError):
                 await denied({"type": "http.response.start", "status": refused.status, "headers": refused.headers})
                 await denied({"type": "http.response.body", "body": refused.body})
-            return
+            return "whole"
         except HttpRefused as refused:
             with suppress(OSError):
                 await refusal(request.http, refused).send(request.http, denying(send))
-            return
+            return "unreachable"
         responses = None if touch is None and answered is None else SocketResponses[T](self._safely(answered))
         passing = _Passing(receive, send, upstream, self._bounded(touch), responses)
         try:
             with suppress(OSError):
                 accepted = {"subprotocol": upstream.subprotocol, "headers": upstream.headers}
                 await send({"type": "websocket.accept", **accepted})
-                await passing.run()
+                return await passing.run()
+            return "caller"
         finally:
             if responses is not None:
                 responses.end()
@@ -176,15 +179,18 @@ class _Passing(Generic[T]):
         self._waiting: set[asyncio.Task[None]] = set()
         self._held = 0
 
-    async def run(self) -> None:
-        """Passes messages until one side has closed, and closes the other."""
+    async def run(self) -> Ended:
+        """Passes messages until one side has closed, and closes the other. Returns which side broke off, if one did."""
         caller, upstream = asyncio.create_task(self._from_caller()), asyncio.create_task(self._from_upstream())
         try:
             await asyncio.wait({caller, upstream}, return_when=asyncio.FIRST_COMPLETED)
             if upstream.done():
-                await self._close_caller(upstream.result())
-            else:
-                await self._close_upstream(caller.result(), upstream)
+                closed = upstream.result()
+                await self._close_caller(closed)
+                return "upstream" if closed.cut else "whole"
+            closed = caller.result()
+            await self._close_upstream(closed, upstream)
+            return "caller" if closed.cut else "whole"
         finally:
             tasks = {caller, upstream, *self._waiting}
             for task in tasks:

@@ -235,6 +235,29 @@ class Spool:
         self._warned = True
 
 
+def spool_of(db: Path) -> Path | None:
+    """Returns the folder of the turns that wait to be recorded, beside the database; None for one in memory."""
+    return None if str(db) == ":memory:" else db.with_name(f"{db.name}-spool")
+
+
+def spool_finding(folder: Path) -> tuple[str, str, bool] | None:
+    """Returns what `germane doctor` says of a spool, by reading names and sizes alone. None where there is nothing to say.
+    Raises `OSError` for a folder that can't be read."""
+    sizes, broken = list[int](), 0
+    for path in folder.glob(f"*/*{_ENTRY}"):
+        with suppress(FileNotFoundError):  # recorded meanwhile
+            if path.parent.name == _BROKEN:
+                broken += 1
+            else:
+                sizes.append(path.stat().st_size)
+    if not (sizes or broken):
+        return None
+    said = f"{len(sizes)} turns wait in {folder.name} to be recorded ({sum(sizes) >> 10} KB)"
+    if broken:
+        said += f"; {broken} damaged, set aside in {folder.name}/{_BROKEN} for a day"
+    return "proxy", said, not broken
+
+
 def _locked(folder: Path) -> int:
     """Locks the folder until the descriptor is closed, or the process ends. Raises `OSError` where another process holds it."""
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from germane.errors import NotFound
@@ -169,7 +169,10 @@ def has_archive(connection: Connection, visible: tuple[VisiblePartition, ...]) -
 
 
 def fetch_archived(
-    reading: Reading, visible: tuple[VisiblePartition, ...], places: Mapping[int, tuple[int, int]]
+    reading: Reading,
+    visible: tuple[VisiblePartition, ...],
+    places: Mapping[int, tuple[int, int]],
+    best: Collection[int],
 ) -> dict[int, ArchivalEntry]:
     """Reads the entries and blocks with these keys that a search may show."""
     return archived_by_key(reading.connection, visible, list(places))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from heapq import heappop, heappush, merge
 from itertools import islice
@@ -58,8 +58,6 @@ from germane.types.scope import Scope
 
 _SESSIONS = 5
 """Latest sessions that `recent` reads."""
-_MAX_WITH_NEWER = 10
-"""The best events of a search, of which what may have made them outdated is read too."""
 
 
 class SqlEventSearch(SqlSearch[Event]):
@@ -132,13 +130,15 @@ def fetch_events(
     reading: Reading,
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
+    best: Collection[int],
 ) -> dict[int, Event]:
+    """Of the best events of a search, what may have made them outdated is read too."""
     sql = f"{BRIEF} WHERE e.key IN {LISTED} AND +e.partition IN {IN_VISIBLE}"
     users, connection = owners(visible), reading.connection
     found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)), *visible_ids(visible))).fetchall()
     events = {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}
-    best = {events[key].id for key in islice(places, _MAX_WITH_NEWER) if key in events}
-    return dict(zip(events, with_newer(connection, visible, list(events.values()), best), strict=True))
+    leading = {events[key].id for key in best if key in events}
+    return dict(zip(events, with_newer(connection, visible, list(events.values()), leading), strict=True))
 
 
 # Pages, newest first. Events have an index by time within each session only. A page opens the sessions by their latest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
@@ -127,6 +127,7 @@ def fetch_memories(
     reading: Reading,
     visible: tuple[VisiblePartition, ...],
     places: Mapping[int, tuple[int, int]],
+    best: Collection[int],
 ) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE key IN {LISTED} AND +partition IN {IN_VISIBLE}"
     users = owners(visible)

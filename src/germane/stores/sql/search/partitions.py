@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,7 +18,7 @@ from germane.kinds.blocks.value import ArchivalEntry
 from germane.kinds.events.value import Event
 from germane.kinds.memories.value import Memory
 from germane.ports.models import Embedder, WordVectors
-from germane.search.find import FaintMatch, find
+from germane.search.find import FaintMatch, Match, find
 from germane.search.partition import Partition, Speakers, name_words
 from germane.search.relevance import Relevance
 from germane.search.unit import Unit
@@ -33,7 +33,7 @@ from germane.stores.sql.statements import LISTED, first, from_sql, rows, to_json
 from germane.stores.sql.where_clauses import excluded, impossible, keys_passing
 from germane.types.caches import SizedLru
 from germane.types.evidence import Found, Hit, Unread
-from germane.types.query import Query
+from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
 _MAX_UNITS_AWAITED = 5000
@@ -266,9 +266,13 @@ _TABLES: Mapping[Domain, str] = {
     "blocks": "(SELECT key, id, partition FROM archival_entries UNION ALL SELECT key, id, partition FROM blocks)",
 }
 """Where the ids are, by the key of the search row."""
-Fetch = Callable[[Reading, tuple[VisiblePartition, ...], Mapping[int, tuple[int, int]]], dict[int, T]]
-"""Reads memories or events: `fetch(reading, visible, places)`. `places` holds for each key the first byte and the end of the
-part that was found; 0 and 0 for a text that isn't long."""
+Place = tuple[int, int]
+Fetch = Callable[[Reading, tuple[VisiblePartition, ...], Mapping[int, Place], Collection[int]], dict[int, T]]
+"""Reads memories or events: `fetch(reading, visible, places, best)`. `places` holds for each key the first byte and the end of
+the part that was found; 0 and 0 for a text that isn't long. `best` are the keys of the search's best matches."""
+_MAX_BEST = 10
+_READ_AT_LEAST = 4
+"""Where matches are excluded by name, at least a fourth of the limit is read at once of those that follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +324,7 @@ class Searcher(Generic[T]):
         if vectors and query.embed is not None:
             vector, _ = query.embed(lambda text: self.speaking(reading, visible, text))
         session, wanted = running_session(reading.connection, visible, scope) if query.price else None, limit
+        read: dict[tuple[int, Place], T | None] = {}
         while True:
             matches, faint = find(
                 searched,
@@ -335,15 +340,39 @@ class Searcher(Generic[T]):
                 words=self.words,
                 session=session,
             )
-            things = self.fetch(reading, visible, {match.key: match.place for match in matches}) if matches else {}
-            kept = [
-                Hit(things[match.key], match.evidence)
-                for match in matches
-                if match.key in things and not excluded(things[match.key], query.filters)
-            ]
+            kept = self._kept(reading, visible, query.filters, matches, limit, read)
             if len(kept) + len(faint) >= limit or len(matches) + len(faint) < wanted or reading.stop():
                 return Found(hits=tuple(kept[:limit]), unread=self._unread(reading, visible, faint))
             wanted = max(wanted * 4, limit + len(query.filters.exclude))  # further matches replace those excluded by name
+
+    def _kept(
+        self,
+        reading: Reading,
+        visible: tuple[VisiblePartition, ...],
+        filters: Filters,
+        matches: Sequence[Match],
+        limit: int,
+        read: dict[tuple[int, Place], T | None],
+    ) -> list[Hit[T]]:
+        """The best matches that the filters don't exclude by name: `limit` of them, or all where there are fewer. Reads no more
+        of the others than that takes, and nothing again that is in `read`."""
+        best = tuple(match.key for match in matches[:_MAX_BEST])
+        if not filters.exclude:
+            things = self.fetch(reading, visible, {match.key: match.place for match in matches}, best) if matches else {}
+            return [Hit(things[match.key], match.evidence) for match in matches if match.key in things]
+        kept, start = list[Hit[T]](), 0
+        while start < len(matches) and len(kept) < limit:
+            part = matches[start : start + max(limit - len(kept), limit // _READ_AT_LEAST)]
+            start += len(part)
+            places = {match.key: match.place for match in part if (match.key, match.place) not in read}
+            if places:
+                things = self.fetch(reading, visible, places, best)
+                read |= {(key, place): things.get(key) for key, place in places.items()}
+            for match in part:
+                thing = read[match.key, match.place]
+                if thing is not None and not excluded(thing, filters):
+                    kept.append(Hit(thing, match.evidence))
+        return kept
 
     def speaking(self, reading: Reading, visible: tuple[VisiblePartition, ...], text: str) -> tuple[str, ...]:
         """Returns the distinct names of speakers that have a word in common with the text, sorted."""
