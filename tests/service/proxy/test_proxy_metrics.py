@@ -92,7 +92,7 @@ async def test_an_upstream_that_isnt_there_is_counted(germane: Germane, tmp_path
 
 
 async def test_an_answer_that_the_service_breaks_off_is_counted(germane: Germane, tmp_path: Path) -> None:
-    """When it stops; the program sees its connection cut."""
+    """When it stops; the program sees its connection cut, and counts as gone."""
     body = json.dumps({"model": "gpt-5.4", "messages": [user("one")], "stream": True})
     async with aiohttp.ClientSession() as session:
         async with memory_proxy(germane, tmp_path) as proxy:
@@ -102,7 +102,7 @@ async def test_an_answer_that_the_service_breaks_off_is_counted(germane: Germane
             await answer.content.readany()
         with pytest.raises(aiohttp.ClientError):
             await answer.read()
-    assert {key for key, count in counted.traffic.ended.items() if count} == {("llm", "stopped")}
+    assert {key for key, count in counted.traffic.ended.items() if count} == {("llm", "caller")}
 
 
 @pytest.mark.parametrize("closes", [True, False])
