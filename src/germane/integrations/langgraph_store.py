@@ -18,12 +18,14 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from germane import sync
+from germane.api.agent import Agent
 from germane.errors import InvalidInput, MissingExtra, NotFound
 from germane.integrations.memory_tool.tool import run_unawaited
 from germane.kinds.memories.fields import label
+from germane.text.normal import normalised
 from germane.types.candidate import SENSITIVITIES, Provenance
 from germane.types.checks import check_type, check_whole_number
-from germane.types.limits import COUNT, LABEL, PAGE, TAG
+from germane.types.limits import COUNT, IDS, LABEL, PAGE, TAG
 from germane.types.nested_data import bounded
 from germane.types.query import Filters
 
@@ -45,7 +47,6 @@ except ImportError as error:
     raise MissingExtra("langgraph", "langgraph") from error
 
 if TYPE_CHECKING:
-    from germane.api.agent import Agent
     from germane.kinds.memories.value import Memory
 
 _TAG = "langgraph"
@@ -70,9 +71,12 @@ class GermaneStore(BaseStore):
     be stored exactly as it is, such as one with a secret that the policy would redact."""
 
     def __init__(self, agent: Agent | sync.Agent) -> None:
+        blocking = isinstance(agent, sync.Agent)
+        if not blocking:
+            check_type("agent", agent, Agent, "an agent of germane.Germane or of germane.sync")
         self._agent: Any = agent
         self._user = agent.scope.user
-        self._loop = None if isinstance(agent, sync.Agent) else asyncio.get_running_loop()
+        self._loop = None if blocking else asyncio.get_running_loop()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Returns the results of these operations, in order. The reads come first and see what was stored before; of several
@@ -141,8 +145,9 @@ class GermaneStore(BaseStore):
 
     async def _delete(self, places: Sequence[tuple[tuple[str, ...], str]]) -> None:
         found = [await self._fact(*place) for place in places]
-        if ids := [memory.id for memory in found if memory is not None]:
-            await self._call(self._agent.forget, ids)
+        ids = [memory.id for memory in found if memory is not None]
+        for begin in range(0, len(ids), IDS.maximum):
+            await self._call(self._agent.forget, ids[begin : begin + IDS.maximum])
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
         prefix, limit = _checked(op.namespace_prefix), check_whole_number("limit", op.limit, low=0, high=COUNT.maximum)
@@ -248,8 +253,8 @@ def _is_label(name: str, maximum: int) -> bool:
 
 def _hashed(name: str, parts: Sequence[object], maximum: int) -> str:
     digest = sha256(json.dumps(list(parts)).encode()).hexdigest()[:_HASH]
-    readable = "".join(char for char in name[: maximum - _HASH - 1] if char.isalnum() or char in " ._-/:")
-    return label("key", f"{readable}#{digest}"[-maximum:])
+    plain = "".join(char for char in name[:maximum] if char.isalnum() or char in " ._-/:")
+    return f"{' '.join(normalised(plain).split())[: maximum - _HASH - 1]}#{digest}"
 
 
 # An item as it is stored.

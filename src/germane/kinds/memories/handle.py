@@ -11,14 +11,14 @@ from germane.api.arguments import identifiers, normalise_filters, remarks
 from germane.api.contents import check_page, memory_id, no_memory
 from germane.api.wiring import Parts
 from germane.clock import Clock
-from germane.errors import NotFound
+from germane.errors import InvalidInput, NotFound
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.directive import CurrentDirective, set_directive
 from germane.kinds.memories.fields import check_provenance, json_value, label, tag_names
 from germane.kinds.memories.forgetting import forget, left_of
-from germane.kinds.memories.plans import new_memory, put_fact, refuse_changed, remember, resolve, update
+from germane.kinds.memories.plans import new_memory, put_fact, remember, resolve, update
 from germane.kinds.memories.reads import FactsOnKey, ListMemories, OpenConflicts, Page, SeenMemories, VersionsOfMemory
-from germane.kinds.memories.value import Memory, Receipt
+from germane.kinds.memories.value import Fact, Memory, Receipt
 from germane.stores.contract import ScopedStore, scrub_files
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
@@ -78,7 +78,7 @@ class AgentMemories:
         given, now = {**fields, "key": key, "value": value}, self._clock.now()
         memory = new_memory(kind="fact", scope=self._scope, now=now, provenance=provenance, given=given, secrets=self._secrets)
         tags = tag_names(fields.get("tags", ()))
-        refuse_changed(memory, key=label("key", key), value=json_value("value", value), tags=tags, provenance=provenance)
+        _refuse_changed(memory, Fact(key=label("key", key), value=json_value("value", value)), tags, provenance)
         return await self._store.commit(put_fact(memory))
 
     @operation("read")
@@ -108,6 +108,21 @@ class AgentMemories:
 
     def __repr__(self) -> str:
         return f"<AgentMemories {self._scope}>"
+
+
+def _refuse_changed(memory: Memory, given: Fact, tags: Sequence[str], provenance: Provenance | None) -> None:
+    """Raises `InvalidInput` where a new fact doesn't hold exactly what was given: the policy on secrets replaced a part of it,
+    or a text that germane had written was left out."""
+    kept = memory.content
+    changed = {
+        "key": not isinstance(kept, Fact) or kept.key != given.key,
+        "value": not isinstance(kept, Fact) or kept.value != given.value,
+        "tags": not set(tags) <= set(memory.tags),
+        "provenance": provenance is not None and memory.provenance != provenance,
+    }
+    for name in (name for name, differs in changed.items() if differs):
+        what = f"a secret ({', '.join(sorted(memory.secrets))})" if memory.secrets else "a text that germane wrote"
+        raise InvalidInput(f"holds {what}, so that it can't be stored as it is", path=name, advice="leave that out")
 
 
 # One call of `remember` or `directive`.

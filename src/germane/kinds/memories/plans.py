@@ -242,22 +242,6 @@ def put_fact(memory: Memory) -> Plan[Memory]:
     return Decision((), old) if unchanged else Decision((PutMemory(new),), new)
 
 
-def refuse_changed(memory: Memory, *, key: str, value: Any, tags: Iterable[str], provenance: Provenance | None) -> None:
-    """Raises `InvalidInput` where a new fact doesn't hold exactly what was given: the policy on secrets replaced a part of it,
-    or a text that germane had written was left out."""
-    assert isinstance(memory.content, Fact)
-    changed = {
-        "key": memory.content.key != key,
-        "value": memory.content.value != value,
-        "tags": bool(set(tags) - set(memory.tags)),
-        "provenance": provenance is not None and memory.provenance != provenance,
-    }
-    for name, differs in changed.items():
-        if differs:
-            what = f"a secret ({', '.join(sorted(memory.secrets))})" if memory.secrets else "a text that germane wrote"
-            raise InvalidInput(f"holds {what}, so that it can't be stored as it is", path=name, advice="leave that out")
-
-
 # Corrections: a memory is changed in place, and the earlier text is no version of it.
 
 
