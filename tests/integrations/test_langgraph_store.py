@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from hypothesis import given
@@ -371,14 +371,16 @@ async def test_a_fact_of_somebody_else_stays(store: GermaneStore, agent: Agent) 
 
 
 @pytest.mark.requirement("MEM-2")
-async def test_an_export_holds_the_items_and_forgetting_the_user_takes_them(agent: Agent, opening: Callable[..., Any]) -> None:
+async def test_an_export_holds_the_items_and_forgetting_the_user_takes_them(
+    agent: Agent, tmp_path: Path, embedder: Embedder
+) -> None:
     store = GermaneStore(agent)
     await store.aput(GUESTS, "k" * 300, {"text": "two  blanks"})
     lines = [line async for line in agent.export()]
     await agent.forget(everything=True)
     assert await store.asearch(()) == []
     assert await store.alist_namespaces() == []
-    async with opening() as elsewhere:
+    async with Germane.open(tmp_path / "elsewhere.db", embedder=embedder) as elsewhere:
         other = elsewhere.agent("support", org="acme", user="caroline")
         await other.restore(lines)
         item = await GermaneStore(other).aget(GUESTS, "k" * 300)
@@ -410,27 +412,31 @@ def test_an_agent_of_germane_sync_serves_both(embedder: Embedder, tmp_path: Path
         GermaneStore("support")  # type: ignore[arg-type]
 
 
+class Steps(TypedDict):
+    done: bool
+
+
 async def test_a_graph_of_langgraphs_uses_it(store: GermaneStore) -> None:
     """Nodes that await, and nodes in threads."""
 
-    async def first(state: dict[str, Any], runtime: Runtime) -> dict[str, Any]:
+    async def first(state: Steps, runtime: Runtime) -> Steps:
         assert runtime.store is not None
         await runtime.store.aput(GUESTS, "k", {"n": 1})
-        return state
+        return {"done": True}
 
-    def second(state: dict[str, Any], runtime: Runtime) -> dict[str, Any]:
+    def second(state: Steps, runtime: Runtime) -> Steps:
         assert runtime.store is not None
         item = runtime.store.get(GUESTS, "k")
         runtime.store.put(GUESTS, "k", {"n": item.value["n"] + 1})  # type: ignore[union-attr]
-        return state
+        return {"done": True}
 
-    graph = StateGraph(dict)
+    graph = StateGraph(Steps)
     graph.add_node("first", first)
     graph.add_node("second", second)
     graph.add_edge(START, "first")
     graph.add_edge("first", "second")
     graph.add_edge("second", END)
-    await graph.compile(store=store).ainvoke({})
+    await graph.compile(store=store).ainvoke({"done": False})
     item = await store.aget(GUESTS, "k")
     assert item is not None
     assert item.value == {"n": 2}
