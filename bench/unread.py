@@ -26,6 +26,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.media_tokens.image_tokens": "a rule of the catalog's, checked when it is read",
         "catalog.profiles.log_unknown_model": "writes catalog.profiles.unknown_model_warning",
         "dialects.edits.continued": "parses messages and writes them, as dialects.registry.parse and the dialects do",
+        "dialects.model_calls.is_model_call": "looks at how a path ends",
         "dialects.pairing.merge_by_role": _OF_CODE,
         "dialects.registry.plain_to_send": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",

@@ -59,7 +59,7 @@ def opened(tmp_path: Path) -> Iterator[Germane]:
 def test_every_verb_has_a_twin_with_the_same_signature(awaited: type, blocking: type) -> None:
     """A verb that is added, renamed or changed in one colour has to be in the other."""
     twinned = {name: verb for name, verb in verbs(awaited).items() if name not in twins.NO_TWIN}
-    assert sorted(twinned) == sorted(verbs(blocking))
+    assert sorted(twinned) == sorted(verbs(blocking).keys() - twins.NO_TWIN)
     for name, verb in twinned.items():
         assert shape(verbs(blocking)[name]) == shape(verb), name
 

@@ -168,6 +168,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 )
 NAMES = frozenset(
     {
+        *("AgentConversations.aliased", "AgentConversations.add_aliases"),
         *("AgentBlocks.change", "AgentBlocks.edit", "AgentGraph.relate", "AgentDocuments.ingest_folder", "Agent.restore"),
         *("AgentTasks.checkpoint", "AgentBlocks.rename_folder", "Agent.update_context", "Agent.compress"),
     }

@@ -33,6 +33,7 @@ ALSO_TYPED = {
 }
 """Operations that have messages of their own too, for clients in other languages."""
 OPERATOR = "it is the operator's, who has the file: keys are of one org"
+PROXY = "the service's proxy calls it, to find a session again"
 PROCESS = "it is about this process"
 BEGINS = "it begins something that lives in this process"
 ELSEWHERE = {
@@ -72,6 +73,8 @@ ELSEWHERE = {
     "keys.list": OPERATOR,
     "keys.revoke": OPERATOR,
     "keys.verify": "the service asks it at each call",
+    "conversations.aliased": PROXY,
+    "conversations.add_aliases": PROXY,
 }
 """Methods that are no operations, each with the reason."""
 BARE = frozenset(

@@ -17,7 +17,6 @@ KNOWN_BY = {
     "agents": "integrations",
     "aiohttp": "models",
     "anthropic": "integrations",
-    "anyio": "service",
     "apsw": "stores",
     "brotli": "dialects",
     "germane_eval": "cli",

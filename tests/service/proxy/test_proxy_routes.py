@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote_to_bytes, urljoin
 
 import pytest
@@ -60,13 +61,12 @@ def test_a_name_that_cannot_be_used_is_refused(segment: bytes) -> None:
 
 
 @pytest.mark.parametrize("target", [b"/proxy/nobody/v1", b"/proxy/", b"/proxy//v1", b"/proxy/OPENAI/v1", b"/proxy/%6fpenai/v1"])
-def test_an_unknown_upstream_is_refused_and_the_known_ones_are_named(target: bytes) -> None:
-    """Their addresses aren't."""
+def test_an_unknown_upstream_is_refused(target: bytes) -> None:
+    """A stranger learns neither names nor addresses."""
     with pytest.raises(HttpRefused) as refused:
         proxy_route(target, UPSTREAMS)
     assert refused.value.status == 404
-    assert "openai, groq" in refused.value.text
-    assert "https" not in refused.value.text
+    assert not {"openai", "groq", "https"} & {*re.findall(r"[a-z]+", refused.value.text)}
 
 
 @pytest.mark.parametrize("target", [b"http://evil/proxy/openai/v1", b"//evil/proxy/openai/v1", b"evil:443", b"*", b"/proxy"])

@@ -23,7 +23,15 @@ from germane.kinds.conversations.outline import OutlinePage
 from germane.kinds.conversations.reads import CompleteOutline, EntriesByHandle, LatestSummaries, ListOutline, OutlineLeft
 from germane.kinds.conversations.value import ArchiveEntry, EntryKind, KeptEntry, KeptSummary
 from germane.stores.contract import ScopedStore
-from germane.types.checks import check_entries, check_moment, check_number, check_text, check_whole_number
+from germane.types.checks import (
+    check_entries,
+    check_moment,
+    check_number,
+    check_size,
+    check_text,
+    check_type,
+    check_whole_number,
+)
 from germane.types.limits import ID, IDS, MESSAGES, PAGE
 from germane.types.message import Raw
 from germane.types.plan import Decision, Plan
@@ -152,7 +160,10 @@ class AgentConversations:
         time of that (default: now). Idempotent. Raises `Conflict` where the session or its owner was forgotten since."""
         named = self._named(session)
         when = self._parts.clock.now() if at is None else aware(check_moment("at", at), self._scope.zone, "at")
-        check_entries("aliases", [one.alias for one in aliases], IDS, ID)
+        check_size("aliases", len(check_type("aliases", aliases, (list, tuple), "a list of SessionAlias")), IDS)
+        for index, one in enumerate(aliases):
+            alias = check_type(f"aliases[{index}]", one, SessionAlias, "a SessionAlias")
+            check_text(f"aliases[{index}].alias", alias.alias, ID)
         check_entries("ended", ended, IDS, ID)
         await self._store.commit(put_aliases(named, aliases, ended=ended, at=when))
 

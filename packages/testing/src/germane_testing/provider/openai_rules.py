@@ -172,7 +172,7 @@ def responses_refuses(body: Body, *, held: Sequence[Body] = (), socket: bool = F
     if body.get("background") and body.get("store") is False:
         yield "background responses must be stored"
     for index, tool in enumerate(listed(body.get("tools"))):
-        if tool.get("type") in _RESPONSE_TOOLS:
+        if str(tool.get("type")) in _RESPONSE_TOOLS:
             yield from shape_of(f"tools[{index}]", tool, _RESPONSE_TOOLS)
         elif not isinstance(tool.get("type"), str):
             yield f"tools[{index}]: type is required"
