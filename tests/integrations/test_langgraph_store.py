@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
@@ -27,7 +27,8 @@ VALUES: list[dict[str, Any]] = [
     {},
     {"text": ""},
     {"text": " two  blanks \t and\nlines \n"},
-    {"text": "two blanks and lines"},
+    {"text": "two  blanks"},
+    {"text": "two blanks"},
     {"a": {"b": [1, 1.0, True, None, -0.0, 1e300, 2**70]}, "": "an empty name"},
     {"emoji": "👩‍👩‍👧 \u202e e\u0301 \u00e9", "nul": "\x00\x07"},
     {"list": [[], [[]], {}], "B": 1, "A": 2},
@@ -101,6 +102,10 @@ NAMES = st.text(st.sampled_from("ab/.#: \u0301é\x00"), min_size=1, max_size=4)
 
 
 @given(st.lists(NAMES, min_size=1, max_size=3), NAMES, st.lists(NAMES, min_size=1, max_size=3), NAMES)
+@example(["a/b"], "k", ["a"], "b/k")
+@example(["a.b"], "k", ["a", "b"], "k")
+@example(["a"], "e\u0301", ["a"], "é")
+@example(["a"], " k", ["a"], "k")
 @examples(200)
 def test_two_places_never_have_one_name(first: list[str], key: str, second: list[str], other: str) -> None:
     """The key of the fact and the tag are one to one, and are names that a fact can have."""
@@ -340,9 +345,10 @@ async def test_what_cannot_be_kept_exactly_is_refused(store: GermaneStore) -> No
     for op in (PutOp(("",), "k", {}), PutOp((1,), "k", {}), GetOp(("",), "k"), SearchOp(("",))):  # type: ignore[arg-type]
         with pytest.raises(InvalidNamespaceError):
             await store.abatch([op])
-    for op in (SearchOp((), limit=-1), SearchOp((), offset=-1), ListNamespacesOp(limit=-1)):
+    below: list[Op] = [SearchOp((), limit=-1), SearchOp((), offset=-1), ListNamespacesOp(limit=-1)]
+    for negative in below:
         with pytest.raises(InvalidInput):
-            await store.abatch([op])
+            await store.abatch([negative])
     assert await store.asearch(()) == []
     await store.aput(GUESTS, "k", {"tuple": (1, (2,))})
     item = await store.aget(GUESTS, "k")
