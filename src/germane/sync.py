@@ -801,6 +801,18 @@ class AgentMemories(BlockingTwin):
         have."""
         return self._loop.call(self._awaited.update, id, text, **changes)
 
+    def fact(self, key: str) -> Memory:
+        """Returns the fact of the scope's own user that holds now under `key` (of several, the one that began last). Raises
+        `NotFound`."""
+        return self._loop.call(self._awaited.fact, key)
+
+    def put_fact(self, key: str, value: Any, *, provenance: Provenance | None = None, **fields: Any) -> Memory:
+        """Stores a fact in the place of the one that holds under `key`, whose id stays and whose value is gone, and returns it.
+        `remember` keeps the earlier value as a version instead. `value` is any JSON value; `fields` are as in `remember`.
+        Raises `InvalidInput`, also where the value can't be stored exactly as it is given, such as for a secret that the policy
+        would redact; and `Conflict` where the key has a fact without any of the `tags` given."""
+        return self._loop.call(self._awaited.put_fact, key, value, provenance=provenance, **fields)
+
     def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
         and linking couldn't decide. Raises `InvalidInput`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from germane import Agent, Filters, Germane
+from germane import Agent, Filters, Germane, InvalidInput
 from germane.cli.imports import read
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.integrations import MemoryArchive, compact, show_earlier
@@ -92,6 +92,12 @@ async def delegated(agent: Agent, own: str, *, end: bool = False) -> None:
         await agent.delegations.finish(given.id, f"It is {own}")
 
 
+async def put_exactly(agent: Agent, own: str) -> None:
+    """Without germane's own text it wouldn't be what was put: the call is refused."""
+    with pytest.raises(InvalidInput, match="germane wrote"):
+        await agent.memories.put_fact("key", {"said": [f"It says {own}"]})
+
+
 async def updated(agent: Agent, own: str) -> None:
     memory = await agent.remember("a note of another kind")
     await agent.memories.update(memory.id, f"It says {own}")
@@ -161,6 +167,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "Delegations.begin": delegated,
         "Delegations.finish": lambda agent, own: delegated(agent, own, end=True),
         "AgentMemories.update": updated,
+        "AgentMemories.put_fact": put_exactly,
         "memory tool": file,
         "memory tool's answer": shown,
         **{f"import of {format}": partial(imported, format=format) for format in named_files("", "")},
@@ -183,7 +190,7 @@ READING = frozenset(
         *("search", "search_archive", "share", "shares", "show_version", "undo", "unshare", "value", "highlights"),
         *("chain", "mentions", "merge", "path", "relations", "salient", "traverse", "unrelate", "abandon"),
         *("branches", "peek", "resume", "switch", "outline", "rebuild", "show", "summaries", "allowed"),
-        *("resolve", "review", "match", "apply_result"),
+        *("resolve", "review", "match", "apply_result", "fact"),
     }
 )
 """Methods that store no text of the caller's."""

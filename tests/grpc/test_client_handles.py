@@ -34,6 +34,7 @@ ALSO_TYPED = {
 """Operations that have messages of their own too, for clients in other languages."""
 OPERATOR = "it is the operator's, who has the file: keys are of one org"
 PROXY = "the service's proxy calls it, to find a session again"
+STORE = "the adapter of LangGraph's store calls it in its own process"
 PROCESS = "it is about this process"
 BEGINS = "it begins something that lives in this process"
 ELSEWHERE = {
@@ -75,6 +76,8 @@ ELSEWHERE = {
     "keys.verify": "the service asks it at each call",
     "conversations.aliased": PROXY,
     "conversations.add_aliases": PROXY,
+    "memories.fact": STORE,
+    "memories.put_fact": STORE,
 }
 """Methods that are no operations, each with the reason."""
 BARE = frozenset(

@@ -237,7 +237,7 @@ class StoreContract(
         ]
         await scoped.commit(writing(*map(PutMemory, line), PutMemory(a_memory("milk", "fact", key="other"))))
         for at, left in ((NOON - hour, line), (NOON, line), (NOON + hour, line[1:]), (NOON + 2 * hour, line[2:])):
-            assert await scoped.commit(asking(FactsOnKey("k", at))) == tuple(left)
+            assert await scoped.commit(asking(FactsOnKey("k", at))) == await scoped.ask(FactsOnKey("k", at)) == tuple(left)
             same = await scoped.commit(asking(MemoriesByHash(line[0].content_hash, at)))
             assert {memory.id for memory in same} == {memory.id for memory in left}
         assert await scoped.commit(asking(FactsOnKey("k", NOON + 9 * hour))) == (line[2],)

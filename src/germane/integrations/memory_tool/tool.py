@@ -49,7 +49,7 @@ class BlockingMemoryTool:
         return self.answer(input).text
 
     def answer(self, input: ToolInput) -> ToolAnswer:
-        return _run_unawaited(self._awaited.answer(input))
+        return run_unawaited(self._awaited.answer(input))
 
     def definition(self, provider: str = "anthropic") -> dict[str, Any]:
         return self._awaited.definition(provider)
@@ -92,7 +92,7 @@ class _Awaited:
         return call
 
 
-def _run_unawaited(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_unawaited(coroutine: Coroutine[Any, Any, T]) -> T:
     """Runs a coroutine that never waits, and returns its result."""
     try:
         coroutine.send(None)

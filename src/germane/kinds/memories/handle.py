@@ -11,13 +11,14 @@ from germane.api.arguments import identifiers, normalise_filters, remarks
 from germane.api.contents import check_page, memory_id, no_memory
 from germane.api.wiring import Parts
 from germane.clock import Clock
+from germane.errors import InvalidInput, NotFound
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.directive import CurrentDirective, set_directive
-from germane.kinds.memories.fields import check_provenance
+from germane.kinds.memories.fields import check_provenance, json_value, label, tag_names
 from germane.kinds.memories.forgetting import forget, left_of
-from germane.kinds.memories.plans import new_memory, remember, resolve, update
-from germane.kinds.memories.reads import ListMemories, OpenConflicts, Page, SeenMemories, VersionsOfMemory
-from germane.kinds.memories.value import Memory, Receipt
+from germane.kinds.memories.plans import new_memory, put_fact, remember, resolve, update
+from germane.kinds.memories.reads import FactsOnKey, ListMemories, OpenConflicts, Page, SeenMemories, VersionsOfMemory
+from germane.kinds.memories.value import Fact, Memory, Receipt
 from germane.stores.contract import ScopedStore, scrub_files
 from germane.text.secrets.detection import SecretPolicy
 from germane.types.candidate import Provenance
@@ -58,6 +59,28 @@ class AgentMemories:
         plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
         return await self._store.commit(plan)
 
+    async def fact(self, key: str) -> Memory:
+        """Returns the fact of the scope's own user that holds now under `key` (of several, the one that began last). Raises
+        `NotFound`."""
+        at = self._clock.now()
+        held = [one for one in await self._store.ask(FactsOnKey(label("key", key), at)) if one.holds(at)]
+        if not held:
+            raise NotFound("no fact {} here", key)
+        return held[-1]
+
+    async def put_fact(self, key: str, value: Any, *, provenance: Provenance | None = None, **fields: Any) -> Memory:
+        """Stores a fact in the place of the one that holds under `key`, whose id stays and whose value is gone, and returns it.
+        `remember` keeps the earlier value as a version instead. `value` is any JSON value; `fields` are as in `remember`.
+        Raises `InvalidInput`, also where the value can't be stored exactly as it is given, such as for a secret that the policy
+        would redact; and `Conflict` where the key has a fact without any of the `tags` given."""
+        if provenance is not None:
+            provenance = check_provenance(provenance)
+        given, now = {**fields, "key": key, "value": value}, self._clock.now()
+        memory = new_memory(kind="fact", scope=self._scope, now=now, provenance=provenance, given=given, secrets=self._secrets)
+        tags = tag_names(fields.get("tags", ()))
+        _refuse_changed(memory, Fact(key=label("key", key), value=json_value("value", value)), tags, provenance)
+        return await self._store.commit(put_fact(memory))
+
     @operation("read")
     async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
@@ -85,6 +108,21 @@ class AgentMemories:
 
     def __repr__(self) -> str:
         return f"<AgentMemories {self._scope}>"
+
+
+def _refuse_changed(memory: Memory, given: Fact, tags: Sequence[str], provenance: Provenance | None) -> None:
+    """Raises `InvalidInput` where a new fact doesn't hold exactly what was given: the policy on secrets replaced a part of it,
+    or a text that germane had written was left out."""
+    kept = memory.content
+    changed = {
+        "key": not isinstance(kept, Fact) or kept.key != given.key,
+        "value": not isinstance(kept, Fact) or kept.value != given.value,
+        "tags": not set(tags) <= set(memory.tags),
+        "provenance": provenance is not None and memory.provenance != provenance,
+    }
+    for name in (name for name, differs in changed.items() if differs):
+        what = f"a secret ({', '.join(sorted(memory.secrets))})" if memory.secrets else "a text that germane wrote"
+        raise InvalidInput(f"holds {what}, so that it can't be stored as it is", path=name, advice="leave that out")
 
 
 # One call of `remember` or `directive`.

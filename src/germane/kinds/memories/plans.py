@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, get_args
 
-from germane.errors import InvalidInput, NotFound, Phrase
+from germane.errors import Conflict, InvalidInput, NotFound, Phrase
 from germane.extraction.memories.statements import same_keys
 from germane.kinds.memories.conflicts import Contradiction
 from germane.kinds.memories.fields import (
@@ -212,6 +212,34 @@ def place_fact(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
     ]
     outcome = Remembered(memory=memory, created=True, superseded=tuple(fact.id for fact in before))
     return Decision(tuple(changes), outcome)
+
+
+def put_fact(memory: Memory) -> Plan[Memory]:
+    """Stores a fact in the place of the one that holds under its key, or as a new one where none does; the outcome is the fact
+    as stored. The id, the beginning and the counts stay, and the earlier value is no version of it. Nothing is written where
+    nothing differs. Raises `Conflict` where the key has a fact without any of the tags of this one: somebody else's."""
+    assert isinstance(memory.content, Fact)
+    line = yield from read(FactsOnKey(memory.content.key, memory.created_at))
+    held = [fact for fact in line if fact.holds(memory.created_at)]
+    if not held:
+        return Decision((PutMemory(memory),), memory)
+    old = held[-1]
+    if memory.tags and not set(memory.tags) & set(old.tags):
+        raise Conflict("the key {} has a fact of another origin", memory.content.key, path="key")
+    new = replace(
+        old,
+        content=memory.content,
+        content_hash=memory.content_hash,
+        updated_at=memory.updated_at,
+        stale_since=None,
+        expires_at=memory.expires_at,
+        tags=memory.tags,
+        sensitivity=memory.sensitivity,
+        provenance=memory.provenance,
+        secrets=memory.secrets,
+    )
+    unchanged = replace(new, updated_at=old.updated_at) == old
+    return Decision((), old) if unchanged else Decision((PutMemory(new),), new)
 
 
 # Corrections: a memory is changed in place, and the earlier text is no version of it.

@@ -150,9 +150,9 @@ def by_hash(transaction: Transaction, partition: VisiblePartition, read: Memorie
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
-def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
+def facts_on_key(connection: Connection, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
     sql = f"{MEMORY} INDEXED BY memories_fact WHERE partition = ? AND fact_key = ? AND {_END} > ? ORDER BY valid_from, key"
-    rows = transaction.connection.execute(sql, (partition.id, to_sql(read.key), micros(read.at)))
+    rows = connection.execute(sql, (partition.id, to_sql(read.key), micros(read.at)))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 

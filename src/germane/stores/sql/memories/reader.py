@@ -192,7 +192,7 @@ MEMORY_READS: Answers = {
     MemoriesById: lambda reading, read: memory_rows.by_id(reading.connection, reading.visible, read),
     MemoriesByHash: of_plan(memory_rows.by_hash, tuple),
     MemoriesWith: of_plan(memory_rows.memories_with, tuple),
-    FactsOnKey: of_plan(memory_rows.facts_on_key, tuple),
+    FactsOnKey: of_own(memory_rows.facts_on_key, tuple),
     DerivedFrom: of_plan(memory_rows.derived_from, tuple),
 }
 MEMORY_CHANGES: Appliers = {
