@@ -1,16 +1,17 @@
 """Proxy: what the way through `germane proxy` costs, what is late when germane fails, and how much of a prompt's prefix stays.
 
     python -m bench proxy [--size 100000] [--calls 400] [--streams 50] [--faults 10000] [--replay ../shared/data/locomo-dev]
-                          [--folder PATH] [--only added|streams|faults|replay]
+                          [--folder PATH] [--only added|streams|faults|kills|replay]
 
 Client, proxy and model server are processes of their own on loopback. Calls go directly and through the proxy by turns, so that
 what disturbs the machine disturbs both. *Added*: time to the first byte of the answer's body, of a call that asks something new
 of a store of `--size` messages; `off` is with `X-Germane-Skip`. *Streams*: time of an event from the server's write to the
 client's read, of so many streams at once, each with an event each 50 ms. *Faults*: calls while the engine, the search for the
 session and the recording fail, hang, block or wait at random, and once more while nothing can be written to the disk; each must
-reach the server with its question, at most 5 ms after the deadline of 48 ms. *Replay*: each session of a data set is told turn
-by turn, and then its questions are asked, ten to a session; the share of the bytes of each prompt that are the beginning of the
-next one's. Requirements: PROXY-1, PROXY-2.
+reach the server with its question, at most 5 ms after the deadline of 48 ms. *Kills*: one worker of two is killed each second,
+and OpenAI's library tries again as it does. *Replay*: each session of a data set is told turn by turn, and then its questions
+are asked, ten to a session; the share of the bytes of each prompt that are the beginning of the next one's. Requirements:
+PROXY-1, PROXY-2.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ import asyncio
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import psutil
 
 from bench.corpus import queries
 from bench.filled import AGENT, folder, store
@@ -45,7 +50,7 @@ _DEADLINE_MS, _LATE_MS = 48.0, 5.0
 _EVENTS, _PAUSE = 40, 0.05
 _BETWEEN = 0.05
 """Seconds between two calls. The turn before is recorded meanwhile, as it is while a person or a model thinks."""
-_PARTS = ("added", "streams", "faults", "replay")
+_PARTS = ("added", "streams", "faults", "kills", "replay")
 
 
 @contextmanager
@@ -211,6 +216,57 @@ async def _faults(port: int, count: int, at_once: int = 8) -> int:
     return late + lost + (len(added) < count)
 
 
+# Calls while workers are killed.
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _kills(path: Path, server: str, count: int, at_once: int = 4) -> int:
+    """Returns how many calls of OpenAI's library, which tries twice more, got no answer while one worker of two is killed each
+    second."""
+    from openai import OpenAI, OpenAIError
+
+    http, grpc = _free_port(), _free_port()
+    command = [sys.executable, "-m", "germane.cli", "--db", str(path), "--json", "serve", "--workers", "2"]
+    command += ["--http", f"127.0.0.1:{http}", "--grpc", f"127.0.0.1:{grpc}", "--upstream", f"llm={server}"]
+    environ = {**os.environ, "GERMANE_SERVE_LOG_LEVEL": "error"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ)
+    failed, kills, took = 0, 0, list[float]()
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with OpenAI(base_url=f"http://127.0.0.1:{http}/proxy/llm/agent:{AGENT}/v1", api_key="none") as client:
+
+            def ask(text: str) -> bool:
+                began = time.perf_counter()
+                try:
+                    client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": text}])
+                except OpenAIError:
+                    return False
+                took.append(1000 * (time.perf_counter() - began))
+                return True
+
+            with ThreadPoolExecutor(at_once) as pool:
+                answers = [pool.submit(ask, text) for _, text in queries(count, seed=14)]
+                while not all(one.done() for one in answers):
+                    time.sleep(1.0)
+                    workers = [one for one in psutil.Process(process.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+                    if len(workers) == 2:
+                        workers[kills % 2].kill()
+                        kills += 1
+                failed = sum(not one.result() for one in answers)
+    finally:
+        process.terminate()
+        process.communicate()
+    _line(f"{count:,} calls, {kills} kills", took)
+    print(f"{failed} got no answer")
+    return failed
+
+
 # The prefix of prompts.
 
 
@@ -285,6 +341,9 @@ def main(arguments: list[str]) -> int:
             with _process("bench.faulty_service", str(path), server, *extra) as where:
                 print(f"\n{given.faults:,} calls while germane fails{', and nothing can be written' if full else ''}")
                 missed += asyncio.run(_faults(int(where.rpartition(":")[2]), given.faults))
+        if "kills" in parts:
+            print("\nwhile one worker of two is killed each second, with the retries of OpenAI's library")
+            missed += _kills(_copied(store(place, 1000), Path(own)), server, given.faults // 5)
         if "replay" in parts:
             talks = load(given.replay).conversations
             sessions = [session for one in talks for session in _sessions(one)]
