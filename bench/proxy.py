@@ -8,10 +8,10 @@ what disturbs the machine disturbs both. *Added*: time to the first byte of the 
 of a store of `--size` messages; `off` is with `X-Germane-Skip`. *Streams*: time of an event from the server's write to the
 client's read, of so many streams at once, each with an event each 50 ms. *Faults*: calls while the engine, the search for the
 session and the recording fail, hang, block or wait at random, and once more while nothing can be written to the disk; each must
-reach the server with its question, at most 5 ms after the deadline of 48 ms. *Kills*: one worker of two is killed each second,
-and OpenAI's library tries again as it does. *Replay*: each session of a data set is told turn by turn, and then its questions
-are asked, ten to a session; the share of the bytes of each prompt that are the beginning of the next one's. Requirements:
-PROXY-1, PROXY-2.
+reach the server with its question, at most 5 ms after the deadline of 48 ms. *Kills*: one worker of two is killed every four
+seconds, and OpenAI's library tries again as it does. *Replay*: each session of a data set is told turn by turn, and then its
+questions are asked, ten to a session; the share of the bytes of each prompt that are the beginning of the next one's.
+Requirements: PROXY-1, PROXY-2.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ __all__ = ["main"]
 _WARM = 20
 _DEADLINE_MS, _LATE_MS = 48.0, 5.0
 _EVENTS, _PAUSE = 40, 0.05
+_BETWEEN_KILLS = 4.0
+"""Seconds, in which the other worker has begun again: with both gone nobody can answer."""
 _BETWEEN = 0.05
 """Seconds between two calls. The turn before is recorded meanwhile, as it is while a person or a model thinks."""
 _PARTS = ("added", "streams", "faults", "kills", "replay")
@@ -226,8 +228,8 @@ def _free_port() -> int:
 
 
 def _kills(path: Path, server: str, count: int, at_once: int = 4) -> int:
-    """Returns how many calls of OpenAI's library, which tries twice more, got no answer while one worker of two is killed each
-    second."""
+    """Returns how many calls of OpenAI's library, which tries twice more, got no answer while one worker of two is killed
+    every four seconds."""
     from openai import OpenAI, OpenAIError
 
     http, grpc = _free_port(), _free_port()
@@ -245,7 +247,8 @@ def _kills(path: Path, server: str, count: int, at_once: int = 4) -> int:
                 began = time.perf_counter()
                 try:
                     client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": text}])
-                except OpenAIError:
+                except OpenAIError as error:
+                    print(f"no answer: {error!r} {error.__cause__!r}", file=sys.stderr)
                     return False
                 took.append(1000 * (time.perf_counter() - began))
                 return True
@@ -253,7 +256,7 @@ def _kills(path: Path, server: str, count: int, at_once: int = 4) -> int:
             with ThreadPoolExecutor(at_once) as pool:
                 answers = [pool.submit(ask, text) for _, text in queries(count, seed=14)]
                 while not all(one.done() for one in answers):
-                    time.sleep(1.0)
+                    time.sleep(_BETWEEN_KILLS)
                     workers = [one for one in psutil.Process(process.pid).children() if "spawn_main" in " ".join(one.cmdline())]
                     if len(workers) == 2:
                         workers[kills % 2].kill()
@@ -342,8 +345,8 @@ def main(arguments: list[str]) -> int:
                 print(f"\n{given.faults:,} calls while germane fails{', and nothing can be written' if full else ''}")
                 missed += asyncio.run(_faults(int(where.rpartition(":")[2]), given.faults))
         if "kills" in parts:
-            print("\nwhile one worker of two is killed each second, with the retries of OpenAI's library")
-            missed += _kills(_copied(store(place, 1000), Path(own)), server, given.faults // 5)
+            print("\nwhile one worker of two is killed every four seconds, with the retries of OpenAI's library")
+            missed += _kills(_copied(store(place, 1000), Path(own)), server, given.faults)
         if "replay" in parts:
             talks = load(given.replay).conversations
             sessions = [session for one in talks for session in _sessions(one)]
