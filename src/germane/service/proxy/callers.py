@@ -46,15 +46,13 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose:
-    """Whose memory a call is about; `user` None is the agent's own. `session` is None where the caller names none. `keeps` says
-    whether the key allows recording."""
+    """Whose memory a call is about; `user` None is the agent's own. `session` is None where the caller names none."""
 
     org: str
     agent: str
     user: str | None
     zone: str
     session: str | None
-    keeps: bool
 
 
 async def admitted(request: ProxyRequest, upstream: Upstream, ports: Ports) -> Caller:
@@ -93,21 +91,15 @@ def skipped(request: ProxyRequest, upstream: Upstream) -> bool:
     return not upstream.inject or request.own.get("skip", "").strip().lower() in _TRUE
 
 
-def whose(caller: Caller, request: ProxyRequest, route: ProxyRoute, body: Mapping[str, Any]) -> Whose | None:
-    """Returns whose memory a call is about, by its headers, else its path, else its body; None where the key doesn't allow
-    that."""
+def whose(caller: Caller, request: ProxyRequest, route: ProxyRoute, body: Mapping[str, Any]) -> Whose:
+    """Returns whose memory a call is about, by its headers, else its path, else its body. The key may not allow that."""
     own = request.own
-    agent, user = own.get("agent") or route.agent or _AGENT, own.get("user") or route.user or user_in(body)
-    org = Scope().org if caller.grant is None else caller.grant.org
-    if caller.grant is not None and not caller.grant.allows("read", org=org, agent=agent):
-        return None
     return Whose(
-        org=org,
-        agent=agent,
-        user=user,
+        org=Scope().org if caller.grant is None else caller.grant.org,
+        agent=own.get("agent") or route.agent or _AGENT,
+        user=own.get("user") or route.user or user_in(body),
         zone=own.get("zone") or Scope().zone,
         session=own.get("session") or route.session,
-        keeps=caller.grant is None or caller.grant.allows("write", org=org, agent=agent),
     )
 
 

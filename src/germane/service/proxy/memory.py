@@ -18,7 +18,8 @@ from germane.dialects.model_calls import ModelCall, read_call
 from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
 from germane.grpc.server.assembly_servicer import GRACE, AskedAssembly, Assemblies, unassembled
-from germane.grpc.server.call import RESERVE, RpcCall, RpcObserver, observed
+from germane.grpc.server.authorisation import AgentResolver
+from germane.grpc.server.call import RESERVE, RpcCall, RpcObserver, may_write, observed
 from germane.grpc.server.operation_servicer import INLINE_BYTES, aside
 from germane.grpc.server.refusals import Refused
 from germane.service.proxy.callers import Caller, Whose, whose
@@ -61,7 +62,7 @@ class ProxyMemory:
         seconds: float,
         observer: RpcObserver | None,
     ) -> None:
-        self._germane, self._ports, self._assemblies, self._sessions = germane, ports, assemblies, sessions
+        self._resolver, self._ports, self._assemblies, self._sessions = AgentResolver(germane), ports, assemblies, sessions
         self._seconds, self._observer = seconds, observer
 
     async def prepare(self, request: ProxyRequest, route: ProxyRoute, caller: Caller, body: bytes) -> Prepared:
@@ -97,17 +98,12 @@ class ProxyMemory:
         if caller.unknown:
             preparing.failed(caller.unknown)
             return
-        owner = whose(caller, request, route, call.body)
-        if owner is None:
-            preparing.failed("denied")
-            return
-        record = preparing.call.record
-        agent = self._germane.agent(owner.agent, org=owner.org, user=owner.user, zone=owner.zone)
-        record.org, record.agent = owner.org, owner.agent
+        owner, rpc = whose(caller, request, route, call.body), preparing.call
+        agent = self._resolver.handle(rpc, org=owner.org, agent=owner.agent, user=owner.user or "", zone=owner.zone)
         session = await self._session(agent, owner, call, request)
-        if owner.keeps:
+        if may_write(rpc):
             preparing.turn = Turn.of(agent.scope, session, call, (), asked_at=asked_at, answered_at=asked_at, size=len(body))
-        context = await self._assemblies.context(owner.org, self._asked(owner, session, call), preparing.call)
+        context = await self._assemblies.context(owner.org, self._asked(owner, session, call), rpc)
         if isinstance(context, str):
             preparing.failed(context)
             return
@@ -178,4 +174,6 @@ def _told(report: Metadata | None, request_id: str) -> Headers:
 
 def _reason(error: BaseException) -> str:
     """Why a call goes on as it came, as `metadata.fallback_reason` says it."""
+    if isinstance(error, Refused) and error.code.name == "PERMISSION_DENIED":
+        return "denied"
     return "invalid_input" if isinstance(error, InvalidInput | Refused) else f"assembly_error:{type(error).__name__}"
