@@ -1,6 +1,7 @@
 """Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6).
 
-For a model that binds its thinking it also holds what it last sent of each session, for calls that can't read it (INJECT-10).
+It also holds what it last sent of each session, for calls that can't read it: a model that binds its thinking needs it
+(INJECT-10), and the provider's cache of any other holds it.
 """
 
 from __future__ import annotations

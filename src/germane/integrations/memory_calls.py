@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack
 
+from germane.api.workers.threads import abandon
 from germane.types.checks import check_answer_time, check_optional_text
 from germane.types.limits import ID
 from germane.types.query import Filters
@@ -236,9 +237,7 @@ async def _finished(work: Awaitable[T], limit: float) -> T:
     try:
         await asyncio.wait({task}, timeout=limit)
     finally:
-        if not task.done():
-            task.cancel()
-            task.add_done_callback(lambda one: one.cancelled() or one.exception())
+        abandon(task)
     if not task.done():
         raise TimeoutError(f"no answer within {limit:g} s")
     return task.result()

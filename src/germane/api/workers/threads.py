@@ -26,6 +26,14 @@ _TURN_ITEMS = 32
 """Items of a list that are worked on before the event loop turns to others."""
 
 
+def abandon(work: asyncio.Future[Any]) -> None:
+    """Cancels work that nobody waits for any more, without waiting for its end, and has its outcome looked at, so that asyncio
+    doesn't log it. Nothing where it is done."""
+    if not work.done():
+        work.cancel()
+        work.add_done_callback(lambda one: one.cancelled() or one.exception())
+
+
 class OrgTurns:
     """Mutable; for one event loop."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
+from germane.api.workers.threads import abandon
 from germane.dialects.model_calls import ModelCall, read_call
 from germane.errors import InvalidInput
 from germane.grpc.server.admission import Ports
@@ -76,9 +77,7 @@ class ProxyMemory:
             try:
                 await asyncio.wait([task], timeout=self._seconds)
             finally:
-                if not task.done():
-                    task.cancel()
-                    task.add_done_callback(lambda one: one.cancelled() or one.exception())
+                abandon(task)
             if not task.done() or task.cancelled():
                 preparing.failed("assembly_timeout")
             elif (error := task.exception()) is not None:
@@ -121,7 +120,7 @@ class ProxyMemory:
         await asyncio.wait([finding], timeout=seconds + GRACE)
         if finding.done():
             return finding.result()
-        finding.cancel()
+        abandon(finding)
         return await found(deadline=0)
 
     def _asked(self, owner: Whose, session: str, call: ModelCall) -> AskedAssembly:

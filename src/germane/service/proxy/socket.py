@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from starlette.types import Message, Receive, Send
 
+from germane.api.workers.threads import abandon
 from germane.service.http.problems import HttpRefused
 from germane.service.proxy.refusals import refusal
 from germane.service.proxy.relay import FAULTS, Relay
@@ -148,9 +149,7 @@ class ProxySockets:
             except Exception as error:
                 self._warn("couldn't assemble for a message of a WebSocket", error)
             finally:
-                if not touching.done():
-                    touching.cancel()
-                    touching.add_done_callback(lambda one: one.cancelled() or one.exception())
+                abandon(touching)
             return Touched(text)
 
         return bounded
