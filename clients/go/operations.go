@@ -53,27 +53,30 @@ func (c *Client) Search(ctx context.Context, request *SearchRequest) (found []*S
 
 // Read calls an operation that only reads, such as "tasks.list". arguments is anything that JSON writes as an object; nil: none. The
 // result is written into result as json.Unmarshal does; nil leaves it out. scope may be nil.
-func (c *Client) Read(ctx context.Context, scope *Scope, operation string, arguments, result any) (err error) {
-	defer recovered(&err)
-	written, err := argumentsOf(arguments)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Patience)
-	defer cancel()
-	request := &contextv1.ReadRequest{Scope: c.scope(scope), Operation: operation, Arguments: written}
-	stream, err := contextv1.NewOperationServiceClient(c.conn).Read(ctx, request)
-	if err != nil {
-		return err
-	}
-	return collected(result, func() ([]byte, error) {
-		part, err := stream.Recv()
-		return part.GetResult(), err
+func (c *Client) Read(ctx context.Context, scope *Scope, operation string, arguments, result any) error {
+	return called(ctx, c, arguments, result, func(ctx context.Context, written []byte) (parts[*contextv1.ReadResponse], error) {
+		request := &contextv1.ReadRequest{Scope: c.scope(scope), Operation: operation, Arguments: written}
+		return contextv1.NewOperationServiceClient(c.conn).Read(ctx, request)
 	})
 }
 
 // Write calls an operation that writes, such as "tasks.push". Its arguments are those of Read.
-func (c *Client) Write(ctx context.Context, scope *Scope, operation string, arguments, result any) (err error) {
+func (c *Client) Write(ctx context.Context, scope *Scope, operation string, arguments, result any) error {
+	return called(ctx, c, arguments, result, func(ctx context.Context, written []byte) (parts[*contextv1.WriteResponse], error) {
+		request := &contextv1.WriteRequest{Scope: c.scope(scope), Operation: operation, Arguments: written}
+		return contextv1.NewOperationServiceClient(c.conn).Write(ctx, request)
+	})
+}
+
+// parts is the stream of a result's parts.
+type parts[P interface{ GetResult() []byte }] interface {
+	Recv() (P, error)
+}
+
+// called begins a call with its arguments as JSON, and collects its result.
+func called[P interface{ GetResult() []byte }](
+	ctx context.Context, c *Client, arguments, result any, begin func(context.Context, []byte) (parts[P], error),
+) (err error) {
 	defer recovered(&err)
 	written, err := argumentsOf(arguments)
 	if err != nil {
@@ -81,8 +84,7 @@ func (c *Client) Write(ctx context.Context, scope *Scope, operation string, argu
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Patience)
 	defer cancel()
-	request := &contextv1.WriteRequest{Scope: c.scope(scope), Operation: operation, Arguments: written}
-	stream, err := contextv1.NewOperationServiceClient(c.conn).Write(ctx, request)
+	stream, err := begin(ctx, written)
 	if err != nil {
 		return err
 	}
