@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -139,7 +140,13 @@ def killed_after(spooled: int, db: Path, fails: bool) -> int:
     """Kills a process once it has put so many turns into the spool. Returns how many it had."""
     code = "import asyncio, pathlib, sys; from support.proxied_turns import write_turns; "
     code += f"asyncio.run(write_turns(pathlib.Path(sys.argv[1]), 60, failing={fails}))"
-    process = subprocess.Popen([sys.executable, "-c", code, str(db)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(db)],
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert process.stdout is not None
     found = 0
     while found < spooled and process.stdout.readline() == "put\n":
